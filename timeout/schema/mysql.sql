@@ -1,0 +1,34 @@
+-- Tables of the timeout module, for MySQL, MariaDB and TiDB. Every time is
+-- unix milliseconds on the engine's clock.
+
+-- One row per task that is dead, backing off after failures of its own, or
+-- waiting for an outage to pass.
+CREATE TABLE task_failures (
+  kind       VARCHAR(32)   CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  task_key   VARCHAR(64)   CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  due        BIGINT        NOT NULL,
+  attempts   INT           NOT NULL,
+  waits      INT           NOT NULL,
+  next_at    BIGINT        NOT NULL,
+  dead_at    BIGINT        NULL,
+  error      VARCHAR(1000) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  created_at BIGINT        NOT NULL,
+  updated_at BIGINT        NOT NULL,
+  PRIMARY KEY (kind, task_key),
+  KEY idx_task_failures_list (dead_at, updated_at)
+) ENGINE=InnoDB;
+
+-- Facts that every replica of one installation must agree on (shards).
+CREATE TABLE timeout_meta (
+  name       VARCHAR(64)  CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  value      VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  updated_at BIGINT       NOT NULL,
+  PRIMARY KEY (name)
+) ENGINE=InnoDB;
+
+-- The live replicas, by heartbeat; they divide the shards among themselves.
+CREATE TABLE timeout_members (
+  node       VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  seen_at    BIGINT      NOT NULL,
+  PRIMARY KEY (node)
+) ENGINE=InnoDB;
