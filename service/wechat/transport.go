@@ -1,0 +1,106 @@
+package wechat
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/silenceper/wechat/v2/util"
+)
+
+// maxReply bounds what is read of any reply.
+const maxReply = 1 << 20
+
+var wechatHosts = map[string]bool{"api.weixin.qq.com": true, "api.mch.weixin.qq.com": true}
+
+var errBlockedHost = errors.New("host is not WeChat's")
+
+// outbound sends a request to WeChat, or to the simulator that stands in, and
+// refuses every other host. Path and query stay as they are: they are signed.
+type outbound struct {
+	sandbox *url.URL // nil: the real WeChat
+	next    http.RoundTripper
+}
+
+func (o outbound) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !wechatHosts[req.URL.Host] {
+		return nil, errBlockedHost
+	}
+	if o.sandbox != nil {
+		clone := req.Clone(req.Context())
+		clone.Host = req.URL.Host // the simulator still sees whom it plays
+		clone.URL.Scheme, clone.URL.Host = o.sandbox.Scheme, o.sandbox.Host
+		req = clone
+	}
+	resp, err := o.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = limitedBody{io.LimitReader(resp.Body, maxReply), resp.Body}
+	return resp, nil
+}
+
+type limitedBody struct {
+	io.Reader
+	io.Closer
+}
+
+// newHTTPClient is the client of everything that goes to WeChat. It follows no
+// redirect: WeChat sends none, and a followed one would carry signed headers away.
+func newHTTPClient(sandbox *url.URL, limit time.Duration) *http.Client {
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.MaxIdleConnsPerHost = 32
+	if sandbox != nil {
+		base.Proxy = nil
+	}
+	return &http.Client{
+		Timeout:       limit,
+		Transport:     outbound{sandbox: sandbox, next: base},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// route travels in the context of a call through the mini-program library, whose
+// HTTP client is one global for the process. It says whose client carries the call
+// and brings back what the library drops.
+type route struct {
+	client *http.Client
+	status int    // of the last reply
+	token  string // the access token that was used
+}
+
+type routeKey struct{}
+
+func (c *Client) routed(ctx context.Context) (context.Context, *route) {
+	r := &route{client: c.http}
+	return context.WithValue(ctx, routeKey{}, r), r
+}
+
+// routing is the transport behind the library's global client: it hands each request
+// to the Client it belongs to, so several may live in one process, and refuses what
+// belongs to none.
+type routing struct{}
+
+func (routing) RoundTrip(req *http.Request) (*http.Response, error) {
+	r, ok := req.Context().Value(routeKey{}).(*route)
+	if !ok {
+		return nil, errBlockedHost
+	}
+	resp, err := r.client.Transport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	r.status = resp.StatusCode
+	return resp, nil
+}
+
+var installRouting = sync.OnceFunc(func() {
+	util.DefaultHTTPClient = &http.Client{
+		Transport:     routing{},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+})
