@@ -1,0 +1,145 @@
+// Package store is the database as the services see it: one place that opens it, one runner of transactions, ids that are known
+// before the insert, and the few differences between MySQL and SQLite.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/glebarez/sqlite"
+	mysqldriver "github.com/go-sql-driver/mysql"
+	"gorm.io/driver/mysql"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+)
+
+// Dialect is the kind of database.
+type Dialect string
+
+// The dialects; MySQL stands for MySQL, MariaDB and TiDB.
+const (
+	MySQL  Dialect = "mysql"
+	SQLite Dialect = "sqlite"
+)
+
+// Store is a database with its pool. It is safe for concurrent use.
+type Store struct {
+	db      *gorm.DB
+	sql     *sql.DB
+	dialect Dialect
+	log     *slog.Logger
+	// writer lets one SQLite transaction write at a time: waiting here is fair, waiting on the file's lock is not.
+	writer chan struct{}
+	ids    ids
+}
+
+// OpenMySQL opens a pool by a go-sql-driver DSN. What the shop depends on is forced, whatever the DSN says: UTC, READ
+// COMMITTED, found rows off, parameters interpolated on the client (one round trip a statement).
+func OpenMySQL(ctx context.Context, dsn string, log *slog.Logger) (*Store, error) {
+	cfg, err := mysqldriver.ParseDSN(dsn)
+	if err != nil {
+		return nil, errors.New("mysql.dsn: not a DSN such as user:password@tcp(host:3306)/database")
+	}
+	cfg.ParseTime = true
+	cfg.Loc = time.UTC
+	cfg.ClientFoundRows = false
+	cfg.InterpolateParams = true
+	cfg.MultiStatements = false
+	cfg.Collation = "utf8mb4_unicode_520_ci"
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 3 * time.Second
+	}
+	if cfg.ReadTimeout == 0 {
+		cfg.ReadTimeout = 30 * time.Second
+	}
+	if cfg.WriteTimeout == 0 {
+		cfg.WriteTimeout = 30 * time.Second
+	}
+	if cfg.Params == nil {
+		cfg.Params = map[string]string{}
+	}
+	cfg.Params["time_zone"] = "'+00:00'"
+	cfg.Params["innodb_lock_wait_timeout"] = "10"
+	name, err := isolationVariable(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Params[name] = "'READ-COMMITTED'"
+	connector, err := mysqldriver.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("mysql.dsn: %w", err)
+	}
+	pool := sql.OpenDB(connector)
+	pool.SetMaxOpenConns(64)
+	pool.SetMaxIdleConns(64)
+	pool.SetConnMaxLifetime(30 * time.Minute)
+	db, err := gorm.Open(mysql.New(mysql.Config{Conn: pool, DisableWithReturning: true, SkipInitializeWithVersion: true}), gormConfig())
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	return &Store{db: db, sql: pool, dialect: MySQL, log: log}, nil
+}
+
+// isolationVariable returns the name of the isolation variable: MySQL 8 has only transaction_isolation, MariaDB 10 only
+// tx_isolation. Setting it once a connection saves a round trip a transaction.
+func isolationVariable(ctx context.Context, cfg *mysqldriver.Config) (string, error) {
+	connector, err := mysqldriver.NewConnector(cfg)
+	if err != nil {
+		return "", fmt.Errorf("mysql.dsn: %w", err)
+	}
+	pool := sql.OpenDB(connector)
+	defer func() { _ = pool.Close() }()
+	var version string
+	if err := pool.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+		return "", fmt.Errorf("mysql does not answer: %w", err)
+	}
+	if strings.Contains(version, "MariaDB") {
+		return "tx_isolation", nil
+	}
+	return "transaction_isolation", nil
+}
+
+// OpenSQLite opens, or makes, a database file. Commits are synced to the disk before they are answered.
+func OpenSQLite(path string, log *slog.Logger) (*Store, error) {
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)"}}
+	db, err := gorm.Open(sqlite.Open("file:"+path+"?"+q.Encode()), gormConfig())
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(8)
+	pool.SetMaxIdleConns(8)
+	return &Store{db: db, sql: pool, dialect: SQLite, log: log, writer: make(chan struct{}, 1)}, nil
+}
+
+func gormConfig() *gorm.Config {
+	return &gorm.Config{
+		SkipDefaultTransaction: true,
+		Logger:                 logger.Discard, // errors are returned and logged once, with their request
+		NowFunc:                func() time.Time { return time.Time{} },
+	}
+}
+
+// Dialect returns the kind of database.
+func (s *Store) Dialect() Dialect { return s.dialect }
+
+// SQL returns the pool, for parts that speak database/sql.
+func (s *Store) SQL() *sql.DB { return s.sql }
+
+// Read returns a handle for reading outside a transaction.
+func (s *Store) Read(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx) }
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error { return s.sql.PingContext(ctx) }
+
+// Close closes the pool.
+func (s *Store) Close() error { return s.sql.Close() }
