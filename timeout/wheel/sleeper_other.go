@@ -1,0 +1,5 @@
+//go:build !linux
+
+package wheel
+
+func newSleeper() (Sleeper, error) { return NewTimerSleeper(), nil }
