@@ -15,7 +15,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // tells where, and waits to be killed.
 func childForGuard(t *testing.T) {
 	s := StartRedis(t)
-	fmt.Printf("server %d %s\n", s.Pid(), s.p.dir)
+	fmt.Fprintf(os.Stdout, "server %d %s\n", s.Pid(), s.p.dir)
 	select {}
 }
 

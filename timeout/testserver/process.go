@@ -84,7 +84,7 @@ func (p *process) start() error {
 		return nil
 	}
 	var err error
-	for try := 0; try < 10; try++ {
+	for range 10 {
 		if !p.started {
 			if p.port, err = sparePort(); err != nil {
 				return err
@@ -131,12 +131,12 @@ func (p *process) run() error {
 	held.Close()
 	p.cmd, p.alive = cmd, alive
 	if err := p.awaitReady(); err != nil {
-		p.end(syscall.SIGKILL)
-		if out := p.tail(); bytes.Contains(out, []byte("ddress already in use")) {
+		err = errors.Join(err, p.end(syscall.SIGKILL))
+		out := p.tail()
+		if bytes.Contains(out, []byte("ddress already in use")) {
 			return errPortTaken
-		} else {
-			return fmt.Errorf("%s: %w\n%s", p.name, err, out)
 		}
+		return fmt.Errorf("%s: %w\n%s", p.name, err, out)
 	}
 	return nil
 }

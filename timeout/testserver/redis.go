@@ -104,19 +104,17 @@ func lockAddr(addr string) error {
 		}
 		return r
 	}, addr)
-	f, err := os.OpenFile(filepath.Join(os.TempDir(), "testserver-redis-"+name+".lock"), os.O_CREATE|os.O_RDWR, 0o666)
+	path := filepath.Join(os.TempDir(), "testserver-redis-"+name+".lock")
+	// A bare descriptor, never closed: the lock goes when the kernel closes it with the
+	// process, and an os.File would be closed by the collector.
+	fd, err := syscall.Open(path, syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o666)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	// The kernel drops the lock with the process; f stays open until then.
-	heldLock = f
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		err := syscall.Flock(fd, syscall.LOCK_EX)
 		if !errors.Is(err, syscall.EINTR) {
 			return err
 		}
 	}
 }
-
-// heldLock keeps the collector from closing the file.
-var heldLock *os.File

@@ -264,7 +264,7 @@ func TestGuard_RemovesDirectoryAndServerWhenTheProcessIsKilled(t *testing.T) {
 	}
 	_ = child.Wait()
 	// The guard is not our child any more, so its work can only be watched.
-	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for limit := time.Now().Add(10 * time.Second); ; <-time.After(5 * time.Millisecond) {
 		_, err := os.Stat(dir)
 		gone := errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid)
 		if errors.Is(err, os.ErrNotExist) && gone {
