@@ -1,0 +1,144 @@
+# `make help` lists what there is. Go, and npm where a front end is to be built, are all
+# that has to be installed.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+export CGO_ENABLED := 0
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# Front ends: folders of web with a lock file, but for the browser tests. Without any,
+# the binary is built without pages.
+FRONT_ENDS := $(patsubst web/%/package-lock.json,%,$(filter-out web/e2e/%,$(wildcard web/*/package-lock.json)))
+TAGS       := $(if $(FRONT_ENDS),,noui)
+
+GOBUILD := go build -buildvcs=false -trimpath
+TOOL    := go tool -modfile=tools/go.mod
+# Tests and checks of Go code need no built pages.
+NOUI    := -tags noui
+SOURCES  = $(shell find . -name '*.go' -not -path '*/node_modules/*' -not -path './bin/*')
+
+# Where goroutines share memory.
+RACY := $(addsuffix /...,$(addprefix ./,$(wildcard \
+	timeout service/order service/inventory service/coupon service/payment service/event)))
+BENCHES := $(addsuffix /...,$(addprefix ./,$(wildcard timeout service/order)))
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## build what is missing and serve the embedded shop on http://127.0.0.1:8080
+	@exec bin/tidemall serve
+
+.PHONY: build
+build: front-ends ## bin/tidemall, front ends embedded
+	$(GOBUILD) -tags '$(TAGS)' -ldflags '-s -w -X main.version=$(VERSION)' -o bin/tidemall .
+
+.PHONY: test
+test: test-web test-go ## every test, on embedded parts and on real servers where they are installed
+
+.PHONY: test-go
+test-go: bin/withservers bin/testreport ## the Go tests alone; PKG=./timeout/... for a part of them
+	@bin/withservers -- bash -c 'go test -json $(NOUI) -timeout 20m $(TESTFLAGS) $(or $(PKG),./...) | bin/testreport'
+	@go -C tools test ./testreport
+
+.PHONY: test-web
+test-web: $(FRONT_ENDS:%=test-web-%) ## the front ends' own tests
+
+.PHONY: test-race
+test-race: bin/withservers bin/testreport ## the concurrent packages under the race detector (needs gcc)
+	@CGO_ENABLED=1 bin/withservers -- bash -c 'go test -json -race $(NOUI) -timeout 30m $(TESTFLAGS) $(or $(PKG),$(RACY)) | bin/testreport'
+
+.PHONY: e2e
+e2e: build ## the browser tests, in a real Chromium
+	@cd web/e2e && npm ci --no-audit --no-fund && node --test
+
+.PHONY: bench
+bench: bin/withservers ## the benchmarks; BENCH=regexp and COUNT=n for benchstat
+	@bin/withservers -redis -- go test $(NOUI) -run '^$$' -bench '$(or $(BENCH),.)' -benchmem \
+		-benchtime $(or $(BENCHTIME),1s) -count $(or $(COUNT),1) -timeout 60m $(or $(PKG),$(BENCHES))
+
+.PHONY: check
+check: check-format check-vet check-lint check-modules check-generated check-compose ## formatting, vet, linters, generated files up to date
+
+.PHONY: check-format
+check-format:
+	@out=$$($(TOOL) gofumpt -l $(SOURCES)); \
+	if [ -n "$$out" ]; then echo "not formatted (make fmt):"; echo "$$out"; exit 1; fi
+
+.PHONY: check-vet
+check-vet:
+	@go vet $(NOUI) ./...
+	@go -C tools vet ./testreport
+
+.PHONY: check-lint
+check-lint:
+	@$(TOOL) golangci-lint run
+
+.PHONY: check-modules
+check-modules:
+	@go mod verify
+	@cd tools && go mod verify
+
+# Compares the tree before and after, so that it works with uncommitted work in it.
+.PHONY: check-generated
+check-generated:
+	@state() { git status --porcelain; git diff; }; \
+	if ! git rev-parse --git-dir >/dev/null 2>&1; then echo "not a git work tree: generated files not compared"; exit 0; fi; \
+	before=$$(state); $(MAKE) generate; after=$$(state); \
+	if [ "$$before" != "$$after" ]; then \
+		echo "generated files were out of date, and are not any more; commit them:"; \
+		diff <(echo "$$before") <(echo "$$after") || true; exit 1; \
+	fi
+
+.PHONY: check-compose
+check-compose:
+	@if command -v docker-compose >/dev/null; then docker-compose -f docker-compose.yml config -q; \
+	elif docker compose version >/dev/null 2>&1; then docker compose -f docker-compose.yml config -q; \
+	else echo "no docker-compose: docker-compose.yml not checked"; fi
+
+.PHONY: fmt
+fmt: ## format the Go code
+	@$(TOOL) gofumpt -w $(SOURCES)
+
+.PHONY: generate
+generate: ## files made from the code
+	@go generate $(NOUI) ./...
+
+.PHONY: clean
+clean: ## remove what was built; the data directory stays
+	rm -rf bin $(FRONT_ENDS:%=web/%/node_modules) $(FRONT_ENDS:%=web/%/dist)
+
+# --- front ends -------------------------------------------------------------------
+
+.PHONY: front-ends
+front-ends: $(FRONT_ENDS:%=bin/.built-%)
+
+# npm is asked again only after the lock file changed, and the build only after a source did.
+web/%/node_modules/.installed: web/%/package-lock.json
+	cd web/$* && npm ci --no-audit --no-fund
+	@touch $@
+
+define front_end
+bin/.built-$(1): web/$(1)/node_modules/.installed $$(shell find web/$(1) -type f -not -path '*/node_modules/*' -not -path '*/dist/*')
+	cd web/$(1) && npm run build
+	@mkdir -p bin && touch $$@
+
+.PHONY: test-web-$(1)
+test-web-$(1): web/$(1)/node_modules/.installed
+	cd web/$(1) && npm test --if-present
+endef
+$(foreach f,$(FRONT_ENDS),$(eval $(call front_end,$(f))))
+
+# --- helpers ----------------------------------------------------------------------
+
+# Go knows best whether these are out of date.
+.PHONY: bin/withservers bin/testreport
+bin/withservers:
+	@$(GOBUILD) -o $@ ./timeout/testserver/cmd/withservers
+bin/testreport:
+	@go -C tools build -buildvcs=false -trimpath -o ../$@ ./testreport
