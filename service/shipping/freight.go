@@ -1,0 +1,81 @@
+// Package shipping prices delivery by the merchant's rules and knows the carriers.
+package shipping
+
+import (
+	"cmp"
+
+	"gorm.io/gorm"
+
+	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/fault"
+	"github.com/tidemall/tidemall/service/store"
+)
+
+// Rules returns the merchant's freight rules.
+func Rules(db *gorm.DB, merchantID int64) ([]model.FreightRule, error) {
+	var rules []model.FreightRule
+	err := db.Where("merchant_id = ?", merchantID).Order("sort, id").Find(&rules).Error
+	return rules, store.Classify(err)
+}
+
+// Freight returns what delivery of that many pieces, weighing that much together, to the address costs: by the rule with the
+// most specific region, among equals the one with the lowest sort, then id. A merchant without rules delivers free; where
+// there are rules and none fits the address the error is no_delivery. Nothing to deliver (no pieces) is free.
+func Freight(rules []model.FreightRule, a model.OrderAddress, pieces, weightG int64, goodsAfterDiscount model.Fen) (model.Fen, error) {
+	if len(rules) == 0 || pieces <= 0 {
+		return 0, nil
+	}
+	rule, ok := choose(rules, a)
+	if !ok {
+		return 0, fault.New(fault.NoDelivery)
+	}
+	units := pieces
+	if rule.Kind == model.FreightWeight {
+		units = weightG
+	}
+	return price(rule, units, goodsAfterDiscount), nil
+}
+
+func choose(rules []model.FreightRule, a model.OrderAddress) (best model.FreightRule, ok bool) {
+	at := placeOf(a)
+	bestLevel := -1
+	for _, r := range rules {
+		level := at.level(r.Regions)
+		if level < 0 || level < bestLevel {
+			continue
+		}
+		if level > bestLevel || cmp.Or(cmp.Compare(r.Sort, best.Sort), cmp.Compare(r.ID, best.ID)) < 0 {
+			best, bestLevel = r, level
+		}
+	}
+	return best, bestLevel >= 0
+}
+
+// price never exceeds model.MaxFen, whatever the weight.
+func price(r model.FreightRule, units int64, goods model.Fen) model.Fen {
+	if r.FreeOverFen > 0 && goods >= r.FreeOverFen {
+		return 0
+	}
+	more := units - r.FirstUnits
+	if more <= 0 || r.StepUnits <= 0 || r.StepFen <= 0 {
+		return r.FirstFen
+	}
+	steps := (more-1)/r.StepUnits + 1
+	if steps > int64((model.MaxFen-r.FirstFen)/r.StepFen) {
+		return model.MaxFen
+	}
+	return r.FirstFen + model.Fen(steps)*r.StepFen
+}
+
+// level returns how specifically the regions name the place: 3 its district, 2 its city, 1 its province, 0 for no regions at
+// all (everywhere else), -1 where none fits.
+func (p place) level(regions []string) int {
+	if len(regions) == 0 {
+		return 0
+	}
+	level := -1
+	for _, r := range regions {
+		level = max(level, p.levelOf(r))
+	}
+	return level
+}
