@@ -50,3 +50,16 @@ func withTemplates(db *gorm.DB, coupons []model.Coupon) ([]HeldCoupon, error) {
 	}
 	return held, nil
 }
+
+// HeldOne reads one of the shopper's coupons, in any state, with its template. It returns nil where id is 0 or the shopper has
+// no such coupon.
+func HeldOne(db *gorm.DB, shopperID, id int64) ([]HeldCoupon, error) {
+	if id == 0 {
+		return nil, nil
+	}
+	var coupons []model.Coupon
+	if err := db.Where("id = ? AND shopper_id = ?", id, shopperID).Find(&coupons).Error; err != nil {
+		return nil, store.Classify(err)
+	}
+	return withTemplates(db, coupons)
+}

@@ -1,0 +1,224 @@
+package coupon
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/tidemall/tidemall/model"
+)
+
+const testNow model.Time = 1_800_000_000_000
+
+func template(change func(*model.CouponTemplate)) model.CouponTemplate {
+	t := model.CouponTemplate{
+		ID: 1, MerchantID: 1, Kind: model.CouponAmount, AmountFen: 1000, Scope: model.ScopeAll,
+		StartsAt: testNow - 1000, EndsAt: testNow + 1000,
+	}
+	if change != nil {
+		change(&t)
+	}
+	return t
+}
+
+func available() model.Coupon {
+	return model.Coupon{ID: 1, MerchantID: 1, State: model.CouponAvailable, ExpiresAt: testNow + 1000}
+}
+
+func TestEvaluate(t *testing.T) {
+	lines := []Line{
+		{MerchantID: 1, ProductID: 10, CategoryIDs: []int64{5, 2}, Amount: 3333},
+		{MerchantID: 1, ProductID: 11, CategoryIDs: []int64{6, 2}, Amount: 3333},
+		{MerchantID: 1, ProductID: 12, CategoryIDs: []int64{7}, Amount: 3334},
+	}
+	for name, c := range map[string]struct {
+		change  func(*model.CouponTemplate)
+		freight model.Fen
+		want    Result
+	}{
+		"amount is shared by the largest remainder": {nil, 500,
+			Result{Usable: true, SavingFen: 1000, LineSaving: []model.Fen{333, 333, 334}}},
+		"percent drops the fraction": {func(c *model.CouponTemplate) { c.Kind, c.PercentOff = model.CouponPercent, 15 }, 0,
+			Result{Usable: true, SavingFen: 1500, LineSaving: []model.Fen{500, 500, 500}}},
+		"percent of the goods in scope only, rounded down": {func(c *model.CouponTemplate) {
+			c.Kind, c.PercentOff, c.Scope, c.ScopeIDs = model.CouponPercent, 15, model.ScopeProduct, []int64{11}
+		}, 0, Result{Usable: true, SavingFen: 499, LineSaving: []model.Fen{0, 499, 0}}},
+		"percent is capped": {func(c *model.CouponTemplate) {
+			c.Kind, c.PercentOff, c.MaxDiscountFen = model.CouponPercent, 50, 100
+		}, 0, Result{Usable: true, SavingFen: 100, LineSaving: []model.Fen{33, 33, 34}}},
+		"an ancestor's category applies": {func(c *model.CouponTemplate) {
+			c.AmountFen, c.Scope, c.ScopeIDs = 101, model.ScopeCategory, []int64{2}
+		}, 0, Result{Usable: true, SavingFen: 101, LineSaving: []model.Fen{51, 50, 0}}},
+		"free shipping lowers the freight, no line": {func(c *model.CouponTemplate) { c.Kind = model.CouponFreeShipping }, 800,
+			Result{Usable: true, SavingFen: 800, FreightSaving: 800, LineSaving: []model.Fen{0, 0, 0}}},
+		"free shipping before there is an address": {func(c *model.CouponTemplate) { c.Kind = model.CouponFreeShipping }, 0,
+			Result{Usable: true, LineSaving: []model.Fen{0, 0, 0}}},
+		"the threshold itself is enough": {func(c *model.CouponTemplate) { c.AmountFen, c.ThresholdFen = 1, 10000 }, 0,
+			Result{Usable: true, SavingFen: 1, LineSaving: []model.Fen{0, 0, 1}}},
+		"below the threshold": {func(c *model.CouponTemplate) { c.ThresholdFen = 10001 }, 0,
+			Result{Reason: ReasonThreshold, LineSaving: []model.Fen{0, 0, 0}}},
+		"the threshold counts goods in scope": {func(c *model.CouponTemplate) {
+			c.ThresholdFen, c.Scope, c.ScopeIDs = 6667, model.ScopeCategory, []int64{2}
+		}, 0, Result{Reason: ReasonThreshold, LineSaving: []model.Fen{0, 0, 0}}},
+		"nothing in scope": {func(c *model.CouponTemplate) { c.Scope, c.ScopeIDs = model.ScopeProduct, []int64{2} }, 0,
+			Result{Reason: ReasonScope, LineSaving: []model.Fen{0, 0, 0}}},
+		"another merchant's": {func(c *model.CouponTemplate) { c.MerchantID = 2 }, 0,
+			Result{Reason: ReasonOtherMerchant, LineSaving: []model.Fen{0, 0, 0}}},
+		"not started": {func(c *model.CouponTemplate) { c.StartsAt = testNow + 1 }, 0,
+			Result{Reason: ReasonNotStarted, LineSaving: []model.Fen{0, 0, 0}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, Evaluate(template(c.change), available(), lines, c.freight, testNow)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestEvaluateAsksTheCoupon(t *testing.T) {
+	lines := []Line{{MerchantID: 1, Amount: 5000}}
+	for name, c := range map[string]struct {
+		state   model.CouponState
+		expires model.Time
+		want    Reason
+	}{
+		"available":                  {model.CouponAvailable, testNow + 1, ""},
+		"at its end":                 {model.CouponAvailable, testNow, ReasonExpired},
+		"expired":                    {model.CouponExpired, testNow + 1, ReasonExpired},
+		"locked":                     {model.CouponLocked, testNow + 1, ReasonLocked},
+		"used":                       {model.CouponUsed, testNow + 1, ReasonUsed},
+		"used, and past its end too": {model.CouponUsed, testNow, ReasonUsed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := Evaluate(template(nil), model.Coupon{State: c.state, ExpiresAt: c.expires}, lines, 0, testNow)
+			if res.Reason != c.want || res.Usable != (c.want == "") {
+				t.Errorf("got %+v, want reason %q", res, c.want)
+			}
+			if !res.Usable && (res.SavingFen != 0 || res.Reason.Text().ZH == "" || res.Reason.Text().EN == "") {
+				t.Errorf("an unusable coupon saves %d and says %+v", res.SavingFen, res.Reason.Text())
+			}
+		})
+	}
+}
+
+// The end of a held coupon was promised at the claim; a template shortened later does not take it back.
+func TestEvaluateKeepsThePromisedEnd(t *testing.T) {
+	ended := template(func(c *model.CouponTemplate) { c.EndsAt = testNow - 1 })
+	if res := Evaluate(ended, available(), []Line{{MerchantID: 1, Amount: 5000}}, 0, testNow); !res.Usable {
+		t.Errorf("got %+v, want usable", res)
+	}
+}
+
+func TestT52_CouponAboveTheGoodsIsCapped(t *testing.T) {
+	lines := []Line{{MerchantID: 1, ProductID: 10, Amount: 300}, {MerchantID: 1, ProductID: 11, Amount: 500}}
+	res := Evaluate(template(func(c *model.CouponTemplate) { c.Scope, c.ScopeIDs = model.ScopeProduct, []int64{10} }), available(), lines, 700, testNow)
+	want := Result{Usable: true, SavingFen: 300, LineSaving: []model.Fen{300, 0}}
+	if diff := cmp.Diff(want, res); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestT53_DiscountOfTheWholeGoods(t *testing.T) {
+	for _, amount := range []model.Fen{800, 801, 100_000} {
+		res := Evaluate(template(func(c *model.CouponTemplate) { c.AmountFen = amount }), available(),
+			[]Line{{MerchantID: 1, Amount: 300}, {MerchantID: 1, Amount: 500}}, 0, testNow)
+		want := Result{Usable: true, SavingFen: 800, LineSaving: []model.Fen{300, 500}}
+		if diff := cmp.Diff(want, res); diff != "" {
+			t.Errorf("amount %d: %s", amount, diff)
+		}
+	}
+}
+
+func genTemplate(t *rapid.T) model.CouponTemplate {
+	fen := rapid.Custom(func(t *rapid.T) model.Fen { return model.Fen(rapid.Int64Range(0, int64(model.MaxFen)).Draw(t, "fen")) })
+	return model.CouponTemplate{
+		MerchantID: 1,
+		Kind:       rapid.SampledFrom([]model.CouponKind{model.CouponAmount, model.CouponPercent, model.CouponFreeShipping}).Draw(t, "kind"),
+		AmountFen:  fen.Draw(t, "amount"), PercentOff: rapid.IntRange(1, 99).Draw(t, "percent"),
+		MaxDiscountFen: rapid.SampledFrom([]model.Fen{0, 1, 999, model.MaxFen}).Draw(t, "cap"),
+		ThresholdFen:   rapid.SampledFrom([]model.Fen{0, 0, 1, 5000, model.MaxFen}).Draw(t, "threshold"),
+		Scope:          rapid.SampledFrom([]model.CouponScope{model.ScopeAll, model.ScopeCategory, model.ScopeProduct}).Draw(t, "scope"),
+		ScopeIDs:       rapid.SliceOfNDistinct(rapid.Int64Range(1, 6), 1, 3, rapid.ID).Draw(t, "scope ids"),
+	}
+}
+
+func genLines(t *rapid.T) []Line {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Line {
+		return Line{
+			MerchantID: 1, ProductID: rapid.Int64Range(1, 6).Draw(t, "product"),
+			CategoryIDs: rapid.SliceOfN(rapid.Int64Range(1, 6), 1, 3).Draw(t, "categories"),
+			Amount:      model.Fen(rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Range(0, int64(model.MaxFen)*9999)).Draw(t, "amount")),
+		}
+	}), 1, 12).Draw(t, "lines")
+}
+
+// The shares add up to the fen, none is negative or above its line, only lines in scope get one, and neither the goods nor the
+// freight goes below zero.
+func TestEvaluateProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tpl, lines := genTemplate(t), genLines(t)
+		freight := model.Fen(rapid.Int64Range(0, 100_000).Draw(t, "freight"))
+		res := Evaluate(tpl, available(), lines, freight, testNow)
+		if len(res.LineSaving) != len(lines) {
+			t.Fatalf("%d shares for %d lines", len(res.LineSaving), len(lines))
+		}
+		var sum, goods model.Fen
+		for i, share := range res.LineSaving {
+			if share < 0 || share > lines[i].Amount {
+				t.Fatalf("line %d of %d fen gets %d", i, lines[i].Amount, share)
+			}
+			if share > 0 && !inScope(tpl, lines[i]) {
+				t.Fatalf("line %d is out of scope and gets %d", i, share)
+			}
+			if inScope(tpl, lines[i]) {
+				goods += lines[i].Amount
+			}
+			sum += share
+		}
+		if sum+res.FreightSaving != res.SavingFen || res.FreightSaving < 0 || res.FreightSaving > freight {
+			t.Fatalf("shares %d + freight %d, saving %d", sum, res.FreightSaving, res.SavingFen)
+		}
+		if res.Usable != (res.Reason == "") || (!res.Usable && res.SavingFen != 0) {
+			t.Fatalf("%+v", res)
+		}
+		if !res.Usable {
+			return
+		}
+		if goods < tpl.ThresholdFen {
+			t.Fatalf("usable with %d of goods below %d", goods, tpl.ThresholdFen)
+		}
+		switch tpl.Kind {
+		case model.CouponAmount:
+			if sum != min(tpl.AmountFen, goods) {
+				t.Fatalf("amount %d of goods %d saves %d", tpl.AmountFen, goods, sum)
+			}
+		case model.CouponPercent:
+			// sum = floor(goods × percent / 100) unless capped, in integers.
+			p := model.Fen(tpl.PercentOff)
+			if capped := tpl.MaxDiscountFen > 0 && sum == tpl.MaxDiscountFen; !capped && (sum*100 > goods*p || (sum+1)*100 <= goods*p) {
+				t.Fatalf("%d%% of %d saves %d", p, goods, sum)
+			}
+			if tpl.MaxDiscountFen > 0 && sum > tpl.MaxDiscountFen {
+				t.Fatalf("saves %d above the cap %d", sum, tpl.MaxDiscountFen)
+			}
+		case model.CouponFreeShipping:
+			if sum != 0 || res.FreightSaving != freight {
+				t.Fatalf("free shipping: lines %d, freight %d of %d", sum, res.FreightSaving, freight)
+			}
+		}
+	})
+}
+
+// What a coupon does to a line does not depend on lines it does not apply to.
+func TestEvaluateIgnoresLinesOutOfScope(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tpl, lines := genTemplate(t), genLines(t)
+		in := slices.DeleteFunc(slices.Clone(lines), func(l Line) bool { return !inScope(tpl, l) })
+		all, only := Evaluate(tpl, available(), lines, 0, testNow), Evaluate(tpl, available(), in, 0, testNow)
+		if all.SavingFen != only.SavingFen || all.Reason != only.Reason {
+			t.Fatalf("with other lines %+v, without %+v", all, only)
+		}
+	})
+}
