@@ -1,0 +1,77 @@
+// Package policy decides how long a stage of an order may take. Policies are rows that people change; every replica keeps them
+// in memory and follows a change within a second. A policy sets the deadline of new orders only: an order keeps the one it got.
+package policy
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/replica"
+	"github.com/tidemall/tidemall/service/store"
+)
+
+// StagePay is the stage from placing an order to paying it.
+const StagePay = "pay"
+
+// stage is what the code knows of a stage: what counts without a policy, and what a policy may say.
+type stage struct{ builtIn, min, max time.Duration }
+
+var stages = map[string]stage{
+	StagePay: {builtIn: 30 * time.Minute, min: time.Second, max: 30 * 24 * time.Hour},
+}
+
+// Policies is the table of policies, in the database and in memory.
+type Policies struct {
+	store    *store.Store
+	now      func() model.Time
+	follower *replica.Follower[model.TimeoutPolicy]
+
+	rows  map[int64]model.TimeoutPolicy // touched by apply only
+	table atomic.Pointer[map[string][]model.TimeoutPolicy]
+}
+
+// New makes the policies; before Start only the built-in durations count.
+func New(s *store.Store, now func() model.Time, log *slog.Logger) *Policies {
+	p := &Policies{store: s, now: now, rows: map[int64]model.TimeoutPolicy{}}
+	p.table.Store(&map[string][]model.TimeoutPolicy{})
+	p.follower = replica.Follow(replica.Options[model.TimeoutPolicy]{
+		Name: "timeout_policies",
+		Now:  now,
+		Log:  log,
+		Load: replica.Table[model.TimeoutPolicy](s),
+		Meta: func(r model.TimeoutPolicy) replica.Meta {
+			return replica.Meta{ID: r.ID, Version: r.Version, ChangedAt: r.ChangedAt, DeletedAt: r.DeletedAt}
+		},
+		Apply: p.apply,
+	})
+	return p
+}
+
+// Start reads all policies and follows their changes from then on.
+func (p *Policies) Start(ctx context.Context) error { return p.follower.Start(ctx) }
+
+// Stop ends following and returns when it has ended.
+func (p *Policies) Stop() { p.follower.Stop() }
+
+// apply makes a new table, sorted so that the first policy that applies wins, and puts it in place of the former at once.
+func (p *Policies) apply(changed []model.TimeoutPolicy, removed []int64) {
+	for _, row := range changed {
+		p.rows[row.ID] = row
+	}
+	for _, id := range removed {
+		delete(p.rows, id)
+	}
+	table := map[string][]model.TimeoutPolicy{}
+	for _, row := range slices.Collect(maps.Values(p.rows)) {
+		table[row.Stage] = append(table[row.Stage], row)
+	}
+	for _, rows := range table {
+		bySpecificity(rows)
+	}
+	p.table.Store(&table)
+}
