@@ -19,7 +19,7 @@ GOBUILD := go build -buildvcs=false -trimpath
 TOOL    := go tool -modfile=tools/go.mod
 # Tests and checks of Go code need no built pages.
 NOUI    := -tags noui
-SOURCES  = $(shell find . -name '*.go' -not -path '*/node_modules/*' -not -path './bin/*')
+SOURCES  = $(shell find . -name '*.go' -not -path '*/node_modules/*' -not -path '*/.*')
 
 # Where goroutines share memory.
 RACY := $(addsuffix /...,$(addprefix ./,$(wildcard \
