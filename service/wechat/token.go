@@ -20,7 +20,7 @@ const (
 	redisPatience = 300 * time.Millisecond // no reply waits longer for Redis
 )
 
-var tokenShape = regexp.MustCompile(`^[\x21-\x7e]{1,1024}$`)
+var tokenShape = regexp.MustCompile(`^[\x21-\x7e]{1,1000}$`)
 
 // tokens keeps the mini-program's stable access token: in memory, and in Redis for
 // the other replicas. Losing either costs one more request to WeChat and nothing else.
