@@ -37,9 +37,10 @@ type Relay struct {
 	m      *metrics
 
 	wake    chan struct{}
-	stop    context.CancelFunc // ends leasing
-	force   context.CancelFunc // ends running deliveries
-	deliver context.Context
+	loop    context.Context // ends leasing
+	stop    context.CancelFunc
+	deliver context.Context // ends running deliveries
+	force   context.CancelFunc
 	done    chan struct{}
 	// crash, in tests, is asked between lease and mark whether to leave everything as a kill would.
 	crash func() bool
@@ -75,13 +76,12 @@ func (r *Relay) Start(ctx context.Context) error {
 		return err
 	}
 	base := context.WithoutCancel(ctx)
-	var loop context.Context
-	loop, r.stop = context.WithCancel(base)
+	r.loop, r.stop = context.WithCancel(base)
 	r.deliver, r.force = context.WithCancel(base)
 	r.done = make(chan struct{})
 	go func() {
 		defer close(r.done)
-		r.run(loop)
+		r.run(r.loop)
 	}()
 	return nil
 }
