@@ -29,11 +29,12 @@ type Sellable struct {
 // Sellables reads SKUs by one query; those that do not exist are left out, removed ones are not OnSale.
 func Sellables(db *gorm.DB, skuIDs []int64) ([]Sellable, error) {
 	var rows []struct {
-		SKUID, ProductID, MerchantID, CategoryID int64
-		Name, Image, Images, Specs               string
-		PriceFen                                 model.Fen
-		Stock, WeightG                           int64
-		Virtual, OnSale                          bool
+		SKUID                             int64 `gorm:"column:sku_id"`
+		ProductID, MerchantID, CategoryID int64
+		Name, Image, Images, Specs        string
+		PriceFen                          model.Fen
+		Stock, WeightG                    int64
+		Virtual, OnSale                   bool
 	}
 	err := db.Raw(`SELECT k.id AS sku_id, k.product_id, k.merchant_id, p.category_id, p.name, k.image, p.images, k.specs, k.price_fen, k.stock,
 			k.weight_g, p.virtual, (p.published AND p.deleted_at = 0 AND k.deleted_at = 0 AND NOT m.disabled) AS on_sale
