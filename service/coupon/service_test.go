@@ -419,6 +419,14 @@ func TestMine(t *testing.T) {
 		if diff := cmp.Diff([]int64{free.ID, locked.ID, past.ID}, ids); diff != "" || err != nil {
 			t.Errorf("held: %s (%v)", diff, err)
 		}
+		if one, err := coupon.HeldOne(s.Read(t.Context()), 7, used.ID); err != nil || len(one) != 1 || one[0].Coupon.State != model.CouponUsed || one[0].Template.ID != tpl.ID {
+			t.Errorf("one: %+v (%v)", one, err)
+		}
+		for _, c := range []struct{ shopper, id int64 }{{7, 0}, {8, used.ID}} {
+			if one, err := coupon.HeldOne(s.Read(t.Context()), c.shopper, c.id); err != nil || len(one) != 0 {
+				t.Errorf("shopper %d, coupon %d: %+v (%v), want nothing", c.shopper, c.id, one, err)
+			}
+		}
 	})
 }
 
