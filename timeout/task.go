@@ -67,6 +67,9 @@ const (
 	verdictReschedule
 	verdictFailed
 	verdictAgain
+	// The engine's own:
+	verdictDead  // is, or has now become, dead
+	verdictAhead // backs off still
 )
 
 // Outcome is what a handler says about one task. The zero Outcome counts as
@@ -116,6 +119,10 @@ func (o Outcome) String() string {
 		return "reschedule"
 	case verdictAgain:
 		return "again"
+	case verdictDead:
+		return "dead"
+	case verdictAhead:
+		return "ahead"
 	default:
 		return "failed"
 	}

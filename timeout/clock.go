@@ -1,0 +1,155 @@
+package timeout
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// clockAlarm is how far Redis' and the database's clocks may be apart before
+// it is logged.
+const clockAlarm = 500 * time.Millisecond
+
+// clock is the local monotonic clock plus a measured offset.
+//
+// One reading of a remote clock bounds the offset from both sides, by the
+// instants before the question and after the answer. The offset moves only
+// when it lies outside of these bounds, and then to the nearer one, so that
+// noise of the network never shows. While Redis answers, the database's clock
+// (or, where it has none, the local wall clock) is measured beside it, and the
+// difference is carried when Redis goes away: a switch moves nothing.
+type clock struct {
+	start  time.Time // with its monotonic reading
+	offset atomic.Int64
+
+	db    *sql.DB
+	redis redis.UniversalClient // may be nil
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	measured bool
+	carry    int64 // Redis minus the second clock, last measured together
+	dbClock  dbClock
+	alarmed  bool
+}
+
+// dbClock says whether the database can tell the time to the microsecond.
+type dbClock uint8
+
+const (
+	dbClockUnknown dbClock = iota
+	dbClockYes
+	dbClockNo // SQLite: embedded, so the local wall clock stands in
+)
+
+func newClock(db *sql.DB, client redis.UniversalClient, log *slog.Logger) *clock {
+	return &clock{start: time.Now(), db: db, redis: client, log: log}
+}
+
+// Now is the clock's time, to the nanosecond.
+func (c *clock) Now() time.Time { return time.Unix(0, c.local()+c.offset.Load()) }
+
+// local is the wall time of the start plus the monotonic time since.
+func (c *clock) local() int64 { return c.start.UnixNano() + int64(time.Since(c.start)) }
+
+// bounds is what one reading says about an offset.
+type bounds struct{ low, high int64 }
+
+func (b bounds) middle() int64           { return b.low + (b.high-b.low)/2 }
+func (b bounds) shift(by int64) bounds   { return bounds{b.low + by, b.high + by} }
+func (b bounds) clamp(value int64) int64 { return min(max(value, b.low), b.high) }
+
+// measure reads the clocks that answer and adjusts the offset.
+func (c *clock) measure(ctx context.Context, from feed) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	second, secondOK := c.readSecond(ctx)
+	if from == feedRedis {
+		if first, ok := c.read(ctx, c.redisTime); ok {
+			c.adopt(first)
+			if secondOK {
+				c.carry = first.middle() - second.middle()
+				c.alarm(time.Duration(c.carry))
+			}
+			return
+		}
+	}
+	if secondOK {
+		c.adopt(second.shift(c.carry))
+	}
+}
+
+// difference is Redis' clock minus the database's, as last measured.
+func (c *clock) difference() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Duration(c.carry)
+}
+
+func (c *clock) adopt(b bounds) {
+	if !c.measured {
+		c.measured = true
+		c.offset.Store(b.middle())
+		return
+	}
+	c.offset.Store(b.clamp(c.offset.Load()))
+}
+
+func (c *clock) alarm(difference time.Duration) {
+	apart := difference.Abs() > clockAlarm
+	if apart && !c.alarmed {
+		c.log.Warn("the clocks of redis and the database are apart", "difference", difference)
+	}
+	c.alarmed = apart
+}
+
+// readSecond reads the database's clock, or the wall clock in its place.
+func (c *clock) readSecond(ctx context.Context) (bounds, bool) {
+	if c.dbClock != dbClockNo {
+		if b, ok := c.read(ctx, c.dbTime); ok {
+			c.dbClock = dbClockYes
+			return b, true
+		}
+		if c.dbClock == dbClockYes || c.db.PingContext(ctx) != nil {
+			return bounds{}, false
+		}
+		c.dbClock = dbClockNo
+	}
+	return c.read(ctx, func(context.Context) (int64, error) { return time.Now().UnixNano(), nil })
+}
+
+// read takes the tightest of three readings.
+func (c *clock) read(ctx context.Context, remote func(context.Context) (int64, error)) (bounds, bool) {
+	var best bounds
+	for i := range 3 {
+		before := c.local()
+		at, err := remote(ctx)
+		after := c.local()
+		if err != nil {
+			return bounds{}, false
+		}
+		b := bounds{at - after, at - before}
+		if i == 0 || b.high-b.low < best.high-best.low {
+			best = b
+		}
+	}
+	return best, true
+}
+
+func (c *clock) redisTime(ctx context.Context) (int64, error) {
+	t, err := c.redis.Time(ctx).Result()
+	return t.UnixNano(), err
+}
+
+func (c *clock) dbTime(ctx context.Context) (int64, error) {
+	var micros int64
+	err := c.db.QueryRowContext(ctx, "SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)").Scan(&micros)
+	return micros * int64(time.Microsecond), err
+}

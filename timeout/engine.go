@@ -1,0 +1,254 @@
+package timeout
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+// Options is what an Engine is made of. The caller owns DB and Redis and
+// closes them after Stop.
+type Options struct {
+	// DB holds task_failures, timeout_meta and timeout_members (see schema/).
+	DB *sql.DB
+	// Redis holds the schedule; nil runs on the database alone. Make it with
+	// RedisOptions: go-redis' own defaults block for seconds when Redis hangs.
+	Redis redis.UniversalClient
+	// Prefix is the installation id, the first part of every key.
+	Prefix string
+	// Shards is the number of sorted sets per kind; 0 means 64. It is stored
+	// at the first start, and Start refuses another one.
+	Shards int
+	// Node names this replica, unique among the live ones, at most 64 bytes.
+	Node string
+	// Log defaults to slog.Default.
+	Log *slog.Logger
+	// Metrics is where the engine registers its metrics; nil keeps them private.
+	Metrics prometheus.Registerer
+	// Tracer makes one span per batch; nil makes none.
+	Tracer trace.Tracer
+	// IsOutage adds to the errors that never count against a task; those of
+	// contexts, the network and broken connections are known already.
+	IsOutage func(error) bool
+	// Failpoint is called at the points named Fail…; answering true abandons
+	// the batch there as a kill of the process would. For tests of crashes.
+	Failpoint func(point string) bool
+}
+
+// Points at which Options.Failpoint is asked.
+const (
+	// FailAfterClaim is after the claim, before the handler.
+	FailAfterClaim = "after-claim"
+	// FailBeforeAck is after the handler, before its outcomes are stored.
+	FailBeforeAck = "before-ack"
+)
+
+// Engine fires deadlines. Make it with New, Register every kind, Start it.
+type Engine struct {
+	o        Options
+	log      *slog.Logger
+	clock    *clock
+	db       *breaker
+	redis    *breaker // nil without Redis
+	store    *store   // nil without Redis
+	failures *failures
+	members  *members
+	near     *near
+	writer   *writer
+	metrics  *metrics
+
+	// Kicks make the loops that feed the wheel run now.
+	lookKick, pollKick chan struct{}
+
+	lanes map[string]*lane // by kind; fixed by Start
+	order []*lane          // in order of registration
+
+	// loops ends the feeding loops, work the workers, and force the context
+	// of handlers that are still running.
+	loops, work, force scope
+
+	mu      sync.Mutex
+	started bool
+	stopped chan struct{} // made by the first Stop, closed when it is through
+	stopErr error
+	running atomic.Bool
+}
+
+// New checks the options and makes an engine that is not running yet. Now
+// works from here on.
+func New(o Options) (*Engine, error) {
+	if o.DB == nil {
+		return nil, errors.New("timeout: Options.DB is required")
+	}
+	if o.Prefix == "" || o.Node == "" || len(o.Node) > 64 {
+		return nil, errors.New("timeout: Options.Prefix and a Node of at most 64 bytes are required")
+	}
+	if o.Shards == 0 {
+		o.Shards = 64
+	}
+	if o.Shards < 1 || o.Shards > 4096 {
+		return nil, fmt.Errorf("timeout: %d shards: want 1 to 4096", o.Shards)
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Tracer == nil {
+		o.Tracer = noop.NewTracerProvider().Tracer("timeout")
+	}
+	e := &Engine{o: o, log: o.Log.With("component", "timeout"), lanes: map[string]*lane{}}
+	e.lookKick, e.pollKick = make(chan struct{}, 1), make(chan struct{}, 1)
+	e.db = newBreaker("database", e.log, databaseTrips)
+	if o.Redis != nil {
+		e.redis = newBreaker("redis", e.log, redisTrips)
+		e.store = &store{client: o.Redis, breaker: e.redis, prefix: o.Prefix, shards: o.Shards}
+	}
+	e.clock = newClock(o.DB, o.Redis, e.log)
+	e.failures = &failures{db: o.DB, breaker: e.db}
+	e.members = newMembers(o.DB, e.db, o.Node, o.Shards, e.clock)
+	e.writer = newWriter(e.store)
+	m, err := newMetrics(o.Metrics, e)
+	if err != nil {
+		return nil, err
+	}
+	e.metrics = m
+	return e, nil
+}
+
+// Register adds a kind. It fails after Start, for a second kind of one name
+// and for a kind that lacks a part.
+func (e *Engine) Register(k Kind) error {
+	k, err := k.withDefaults()
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.started {
+		return ErrRunning
+	}
+	if e.lanes[k.Name] != nil {
+		return fmt.Errorf("timeout: kind %s is registered already", k.Name)
+	}
+	l := newLane(k)
+	e.lanes[k.Name] = l
+	e.order = append(e.order, l)
+	e.metrics.present(k.Name)
+	return nil
+}
+
+// Start checks the stored shard count and begins to fire. It needs the
+// database, not Redis. The context bounds Start itself only.
+func (e *Engine) Start(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.started {
+		return ErrRunning
+	}
+	if err := checkShards(ctx, e.o.DB, e.o.Shards, e.clock.Now().UnixMilli()); err != nil {
+		return err
+	}
+	near, err := newNear(e.clock)
+	if err != nil {
+		return err
+	}
+	e.near = near
+	e.loops, e.work, e.force = newScope(), newScope(), newScope()
+	for e.redis != nil && e.redis.closed() && e.store.ping(ctx) != nil {
+		// Until the breaker is sure: Redis is not needed to start.
+	}
+	e.clock.measure(ctx, e.feed())
+	e.members.beat(ctx)
+	e.started = true
+	e.running.Store(true)
+
+	e.writer.start()
+	for _, l := range e.order {
+		l.open(near)
+		for range l.kind.Workers {
+			e.work.run(func(ctx context.Context) { e.worker(ctx, l) })
+		}
+	}
+	e.loops.run(e.watch)
+	e.loops.run(e.look)
+	e.loops.run(e.sweep)
+	e.loops.run(e.attend)
+	if e.store != nil {
+		e.loops.run(e.poll)
+	}
+	return nil
+}
+
+// Stop ends the engine and returns when every goroutine of it has ended.
+// Batches in flight are finished; what was not claimed yet is left to the
+// other replicas or the next start. When ctx ends first, the contexts of
+// running handlers are cancelled and ctx's error is returned once they have
+// returned. Later calls wait for the first and return what it returned.
+func (e *Engine) Stop(ctx context.Context) error {
+	e.mu.Lock()
+	if e.stopped != nil {
+		e.mu.Unlock()
+		<-e.stopped
+		return e.stopErr
+	}
+	e.stopped = make(chan struct{})
+	wasStarted := e.started
+	e.started = true // a stopped engine cannot be started
+	e.mu.Unlock()
+	defer close(e.stopped)
+	if !wasStarted {
+		return nil
+	}
+
+	e.running.Store(false)
+	released := context.AfterFunc(ctx, e.force.cancel)
+	e.loops.stop()
+	e.near.stop()
+	for _, l := range e.order {
+		l.close()
+	}
+	e.work.stop()
+	if !released() {
+		e.stopErr = ctx.Err()
+	}
+	e.force.stop()
+	e.writer.stop()
+	e.members.leave()
+	return e.stopErr
+}
+
+// Now is the one clock of the installation: Redis' time by a measured offset
+// on the local monotonic clock, the database's while Redis is away, carried
+// over so that a switch never makes it jump; the local clock before Start and
+// where neither has one.
+func (e *Engine) Now() time.Time { return e.clock.Now() }
+
+// Feed says what feeds the engine at the moment: "redis" or "sql".
+func (e *Engine) Feed() string { return string(e.feed()) }
+
+type feed string
+
+const (
+	feedRedis feed = "redis"
+	feedSQL   feed = "sql"
+)
+
+func (e *Engine) feed() feed {
+	if e.redis == nil || !e.redis.closed() {
+		return feedSQL
+	}
+	return feedRedis
+}
+
+func (e *Engine) fail(point string) bool {
+	return e.o.Failpoint != nil && e.o.Failpoint(point)
+}

@@ -1,0 +1,127 @@
+package timeout
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// lookEvery is how often the sources are read while Redis feeds, and
+	// lookAhead how far ahead: whatever was lost in Redis is there again two
+	// looks before it is due.
+	lookEvery = 5 * time.Second
+	lookAhead = 15 * time.Second
+	// sqlEvery is how often the sources feed the wheel without Redis.
+	sqlEvery = time.Second
+	// lookFresh divides a look: from that long ago on everything is read every
+	// time; the backlog before it in pieces of lookPages pages, so that a
+	// mountain of dead tasks never hides what is due now.
+	lookFresh = 10 * time.Second
+	lookPages = 20
+)
+
+// look reads the deadlines from their owners' tables and puts what is missing
+// where it belongs: into Redis, or without Redis into the process.
+func (e *Engine) look(ctx context.Context) {
+	e.loop(ctx, "look", e.lookKick, func(ctx context.Context) time.Duration {
+		to, next := feedRedis, lookEvery
+		if e.feed() == feedSQL {
+			to, next = feedSQL, sqlEvery
+		}
+		if !e.db.closed() {
+			return sqlEvery
+		}
+		for _, l := range e.order {
+			if err := e.lookAt(ctx, l, to); err != nil {
+				e.complain(ctx, "a source could not be read", err, "kind", l.kind.Name)
+			}
+		}
+		return next
+	})
+}
+
+// lookAt reads what is due soon or was due a moment ago, then a piece of the
+// backlog before that.
+func (e *Engine) lookAt(ctx context.Context, l *lane, to feed) error {
+	now := e.clock.Now()
+	until, fresh := now.Add(lookAhead).UnixMilli(), now.Add(-lookFresh).UnixMilli()
+	if to == feedSQL {
+		until = now.Add(nearWindow).UnixMilli()
+	}
+	put := func(tasks []Task, rows map[string]*Failure) error { return e.provide(ctx, l, to, tasks, rows) }
+	if _, _, err := e.scan(ctx, l, Cursor{Due: fresh}, until, int(^uint(0)>>1), put); err != nil {
+		return err
+	}
+	last, more, err := e.scan(ctx, l, l.lookFrom, fresh, lookPages, put)
+	l.lookFrom = Cursor{}
+	if more {
+		l.lookFrom = last
+	}
+	return err
+}
+
+// scan reads tasks page by page with their failure rows, until the end or for
+// so many pages, and returns the last position and whether there may be more.
+func (e *Engine) scan(ctx context.Context, l *lane, after Cursor, until int64, pages int,
+	page func([]Task, map[string]*Failure) error,
+) (last Cursor, more bool, err error) {
+	for range pages {
+		tasks, err := l.kind.Source.Due(ctx, after, until, MaxBatch)
+		if err != nil || len(tasks) == 0 {
+			return after, false, err
+		}
+		keys := make([]string, len(tasks))
+		for i, t := range tasks {
+			keys[i] = t.Key
+		}
+		rows, err := e.failures.read(ctx, l.kind.Name, keys)
+		if err != nil {
+			return after, true, err
+		}
+		if err := page(tasks, rows); err != nil {
+			return after, true, err
+		}
+		after = Cursor{Due: tasks[len(tasks)-1].Due, Key: tasks[len(tasks)-1].Key}
+		if len(tasks) < MaxBatch {
+			return after, false, ctx.Err()
+		}
+		if ctx.Err() != nil {
+			return after, true, ctx.Err()
+		}
+	}
+	return after, true, nil
+}
+
+// provide puts tasks of this replica's shards to where they will fire from,
+// never dead ones, and never before their backoff has ended.
+func (e *Engine) provide(ctx context.Context, l *lane, to feed, tasks []Task, rows map[string]*Failure) error {
+	now := e.clock.Now().UnixMilli()
+	var missing []wanted
+	for _, t := range tasks {
+		row := rows[t.Key]
+		applies := row.appliesTo(t.Due)
+		if applies && row.DeadAt != 0 || e.near.isDone(l, t.Key, t.Due) || !e.members.owns(shardOf(t.Key, e.o.Shards)) {
+			continue
+		}
+		score := float64(t.Due)
+		if applies && row.NextAt > t.Due {
+			score = backoffScore(row.NextAt)
+		}
+		if to == feedRedis {
+			missing = append(missing, wanted{t.Key, score, t.Due > now})
+		} else {
+			e.near.offer(l, t.Key, t.Due, scoreInstant(score))
+		}
+	}
+	if to != feedRedis {
+		return nil
+	}
+	written, err := e.store.ensure(ctx, l.kind.Name, missing)
+	if written > 0 {
+		notify(e.pollKick)
+	}
+	if err != nil && e.feed() == feedSQL {
+		return nil // Redis went away meanwhile; the look that follows knows
+	}
+	return err
+}
