@@ -29,6 +29,7 @@ var stages = map[string]stage{
 type Policies struct {
 	store    *store.Store
 	now      func() model.Time
+	log      *slog.Logger
 	follower *replica.Follower[model.TimeoutPolicy]
 
 	rows  map[int64]model.TimeoutPolicy // touched by apply only
@@ -37,7 +38,7 @@ type Policies struct {
 
 // New makes the policies; before Start only the built-in durations count.
 func New(s *store.Store, now func() model.Time, log *slog.Logger) *Policies {
-	p := &Policies{store: s, now: now, rows: map[int64]model.TimeoutPolicy{}}
+	p := &Policies{store: s, now: now, log: log, rows: map[int64]model.TimeoutPolicy{}}
 	p.table.Store(&map[string][]model.TimeoutPolicy{})
 	p.follower = replica.Follow(replica.Options[model.TimeoutPolicy]{
 		Name: "timeout_policies",
