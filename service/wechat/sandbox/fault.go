@@ -320,12 +320,15 @@ func (s *Server) hold(r *http.Request, d time.Duration) {
 	}
 }
 
-// reset breaks the connection with a TCP reset.
+// reset breaks the connection with a TCP reset. One byte of an answer goes first: without
+// it Go's client, and others, silently send a GET again on a kept-alive connection, and
+// the fault would show nowhere.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
+	io.WriteString(conn, "H")
 	if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
 		tcp.SetLinger(0)
 	}
