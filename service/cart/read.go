@@ -51,7 +51,8 @@ type row struct {
 	SKUID                 int64 `gorm:"column:sku_id"`
 	ProductID, MerchantID *int64
 	Name, MerchantName    *string
-	SKUImage, Images      *string
+	SKUImage              *string `gorm:"column:sku_image"`
+	Images                *string
 	Specs                 *string
 	PriceFen, Stock       *int64
 	Virtual, Published    *bool
