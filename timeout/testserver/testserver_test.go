@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,6 +111,26 @@ func TestRedis_UsesTheNamedServer(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir()) // for the lock
 	if got := Redis(t); got != s.Addr() {
 		t.Errorf("got %s, want %s", got, s.Addr())
+	}
+}
+
+func TestLockAddr_IsHeldUntilTheProcessEnds(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	if err := lockAddr("127.0.0.1:1"); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC() // must not close what holds the lock
+	paths, err := filepath.Glob(filepath.Join(os.TempDir(), "*.lock"))
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("lock files: %v, %v", paths, err)
+	}
+	f, err := os.Open(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+		t.Errorf("a second holder got %v, want EWOULDBLOCK", err)
 	}
 }
 
