@@ -85,9 +85,11 @@ type Role struct {
 	DeletedAt   Time     `gorm:"not null"` // a tombstone where not 0
 }
 
-// RevokedToken is the id of a token that was logged out before it expired. Rows past ExpiresAt are removed.
+// RevokedToken is the id of a token that was logged out before it expired. Replicas follow RevokedAt; rows past ExpiresAt are
+// removed.
 type RevokedToken struct {
 	JTI       string `gorm:"column:jti;primaryKey;size:64;not null"`
+	RevokedAt Time   `gorm:"not null;index:ix_revoked_tokens_revoked"`
 	ExpiresAt Time   `gorm:"not null;index:ix_revoked_tokens_expires"`
 }
 

@@ -43,6 +43,7 @@ const (
 	NoDelivery         Code = "no_delivery"
 	UnpaidLimit        Code = "unpaid_limit"
 	CartFull           Code = "cart_full"
+	AddressLimit       Code = "address_limit"
 	OrderClosed        Code = "order_closed"
 	OrderClosing       Code = "order_closing"
 	OrderBusy          Code = "order_busy"
@@ -111,6 +112,7 @@ var table = map[Code]Info{
 	AddressRequired:      {Invalid, Text{"请选择收货地址", "Choose an address to ship to"}},
 	NoDelivery:           {Conflict, Text{"该地区不支持配送", "This region is not delivered to"}},
 	UnpaidLimit:          {Conflict, Text{"未付款订单过多，请先付款或取消", "Too many unpaid orders; pay or cancel some first"}},
+	AddressLimit:         {Conflict, Text{"收货地址数量已达上限，请先删除一些", "Too many addresses; remove one first"}},
 	CartFull:             {Conflict, Text{"购物车已满", "The cart is full"}},
 	OrderClosed:          {Conflict, Text{"订单已关闭", "The order is closed"}},
 	OrderClosing:         {Conflict, Text{"订单正在关闭", "The order is being closed"}},

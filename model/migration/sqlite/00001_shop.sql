@@ -84,9 +84,11 @@ CREATE UNIQUE INDEX uk_roles_name ON roles(merchant_id,name);
 
 CREATE TABLE revoked_tokens (
   jti text NOT NULL,
+  revoked_at integer NOT NULL,
   expires_at integer NOT NULL,
   PRIMARY KEY (jti)
 );
+CREATE INDEX ix_revoked_tokens_revoked ON revoked_tokens(revoked_at);
 CREATE INDEX ix_revoked_tokens_expires ON revoked_tokens(expires_at);
 
 CREATE TABLE idempotency_keys (
