@@ -73,3 +73,8 @@ func Sellables(db *gorm.DB, skuIDs []int64) ([]Sellable, error) {
 	}
 	return out, nil
 }
+
+// Sellables is the function of the same name, for those who know the catalogue by an interface.
+func (c *Catalog) Sellables(db *gorm.DB, skuIDs []int64) ([]Sellable, error) {
+	return Sellables(db, skuIDs)
+}
