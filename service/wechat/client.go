@@ -69,7 +69,7 @@ func New(cfg Config, opts Options) (*Client, error) {
 	if c.limit <= 0 {
 		c.limit = CallLimit
 	}
-	c.http = newHTTPClient(k.sandbox, c.limit)
+	c.http = newHTTPClient(k.sandbox)
 	c.miniBreaker = c.newBreaker("mini-program")
 	c.payBreaker = c.newBreaker("pay")
 	if err := c.openPay(k); err != nil {
@@ -147,9 +147,14 @@ func (c *Client) newBreaker(area string) *breaker {
 	})
 }
 
-// call runs one call to WeChat behind a breaker and makes its error an *Error.
+// call runs one call to WeChat behind a breaker and within the limit, and makes its
+// error an *Error.
 func (c *Client) call(ctx context.Context, b *breaker, op string, fn func(context.Context) error) error {
-	_, err := b.Execute(func() (struct{}, error) { return struct{}{}, classify(op, recovered(ctx, fn)) })
+	_, err := b.Execute(func() (struct{}, error) {
+		ctx, cancel := context.WithTimeout(ctx, c.limit)
+		defer cancel()
+		return struct{}{}, classify(op, recovered(ctx, fn))
+	})
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
 		return &Error{Op: op, Kind: KindUnavailable, Message: "WeChat has not been answering; calls pause for a moment"}
 	}

@@ -26,8 +26,6 @@ func (c *Client) Login(ctx context.Context, code string) (Session, error) {
 	var s Session
 	err := c.call(ctx, c.miniBreaker, op, func(ctx context.Context) error {
 		ctx, r := c.routed(ctx)
-		ctx, cancel := context.WithTimeout(ctx, c.limit)
-		defer cancel()
 		res, err := c.mini.GetAuth().Code2SessionContext(ctx, code)
 		switch {
 		case res.ErrCode != 0: // the library's own error is text only
@@ -79,8 +77,6 @@ func (c *Client) withToken(ctx context.Context, op string, fn func(context.Conte
 		err := c.call(ctx, c.miniBreaker, op, func(ctx context.Context) error {
 			ctx, r := c.routed(ctx)
 			used = r
-			ctx, cancel := context.WithTimeout(ctx, c.limit)
-			defer cancel()
 			return fn(ctx, r)
 		})
 		return used, err

@@ -24,9 +24,7 @@ import (
 // The container of a shop may run in any zone; UTC is the one that breaks +08:00.
 func TestMain(m *testing.M) {
 	time.Local = time.UTC
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), // idle connections of clients that have no Close
-		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
+	goleak.VerifyTestMain(m)
 }
 
 // world is one simulated WeChat, one client of it and the shop's callback address.

@@ -1,13 +1,13 @@
 package wechat
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"sync"
-	"time"
 
 	"github.com/silenceper/wechat/v2/util"
 )
@@ -17,10 +17,14 @@ const maxReply = 1 << 20
 
 var wechatHosts = map[string]bool{"api.weixin.qq.com": true, "api.mch.weixin.qq.com": true}
 
-var errBlockedHost = errors.New("host is not WeChat's")
+var (
+	errBlockedHost = errors.New("host is not WeChat's")
+	errLongReply   = errors.New("reply of more than a megabyte")
+)
 
 // outbound sends a request to WeChat, or to the simulator that stands in, and
-// refuses every other host. Path and query stay as they are: they are signed.
+// refuses every other host. Path and query stay as they are: they are signed. The reply
+// is read whole here, because wechatpay-go does not close every body it is given.
 type outbound struct {
 	sandbox *url.URL // nil: the real WeChat
 	next    http.RoundTripper
@@ -40,25 +44,28 @@ func (o outbound) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = limitedBody{io.LimitReader(resp.Body, maxReply), resp.Body}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > maxReply {
+		return nil, errLongReply
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }
 
-type limitedBody struct {
-	io.Reader
-	io.Closer
-}
-
 // newHTTPClient is the client of everything that goes to WeChat. It follows no
-// redirect: WeChat sends none, and a followed one would carry signed headers away.
-func newHTTPClient(sandbox *url.URL, limit time.Duration) *http.Client {
+// redirect: WeChat sends none, and a followed one would carry signed headers away. Its
+// limit is the context's, which Client.call sets.
+func newHTTPClient(sandbox *url.URL) *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConnsPerHost = 32
 	if sandbox != nil {
 		base.Proxy = nil
 	}
 	return &http.Client{
-		Timeout:       limit,
 		Transport:     outbound{sandbox: sandbox, next: base},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
