@@ -81,28 +81,25 @@ func (n *near) set(l *lane, key string, due int64) {
 	n.put(l, key, due, due, true)
 }
 
-// offer is told by a feed of a task that is to fire at an instant, and reports
-// whether the task was new and has been taken in.
-func (n *near) offer(l *lane, key string, due, at int64) bool {
-	return n.put(l, key, due, at, false)
-}
+// offer is told by a feed of a task that is to fire at an instant.
+func (n *near) offer(l *lane, key string, due, at int64) { n.put(l, key, due, at, false) }
 
-func (n *near) put(l *lane, key string, due, at int64, override bool) bool {
+func (n *near) put(l *lane, key string, due, at int64, override bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	i, known := l.entries[key]
 	if !known {
 		if len(l.entries) >= nearLimit || !override && l.finished.has(key, due) {
-			return false
+			return
 		}
 		i = n.add(l, key)
 		n.entries[i].due = due
 		n.arm(i, at)
-		return true
+		return
 	}
 	e := &n.entries[i]
 	if e.place != waiting {
-		return false
+		return
 	}
 	if override || !e.hold && at < e.at {
 		e.hold = false
@@ -111,7 +108,6 @@ func (n *near) put(l *lane, key string, due, at int64, override bool) bool {
 			n.arm(i, at) // fire has its value already: it will come early, and wait again
 		}
 	}
-	return false
 }
 
 // forget drops a task that waits.
@@ -228,6 +224,13 @@ func (n *near) isDone(l *lane, key string, due int64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return l.finished.has(key, due)
+}
+
+// room is how many more tasks of the kind may come in.
+func (n *near) room(l *lane) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return nearLimit - len(l.entries)
 }
 
 // counts are the tasks in the process, those of them in flight and those past

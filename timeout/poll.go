@@ -9,13 +9,12 @@ const (
 	// pollIdle is how often the schedule is read: well within nearWindow, so
 	// that what others schedule is in the wheel in time.
 	pollIdle = 500 * time.Millisecond
-	// pollBusy is the pause while there is more than one page.
+	// pollBusy is the pause while there is more than the process takes in.
 	pollBusy = 20 * time.Millisecond
 )
 
 // poll brings tasks that are due soon from Redis into the process, for the
-// shards of this replica. What does not fit into a page or into the process
-// stays where it is until there is room.
+// shards of this replica. What the process has no room for stays where it is.
 func (e *Engine) poll(ctx context.Context) {
 	kinds := make([]string, len(e.order))
 	for i, l := range e.order {
@@ -25,33 +24,49 @@ func (e *Engine) poll(ctx context.Context) {
 		if e.feed() != feedRedis || !e.db.closed() {
 			return pollIdle
 		}
-		found, err := e.store.poll(ctx, e.members.owned(), kinds, e.near.horizon())
-		if err != nil {
-			if e.feed() == feedRedis {
-				e.complain(ctx, "the schedule could not be read", err)
-			}
-			return pollIdle
-		}
-		if e.offerAll(found) {
+		full, err := e.pollAll(ctx, kinds)
+		switch {
+		case err != nil && e.feed() == feedRedis:
+			e.complain(ctx, "the schedule could not be read", err)
+		case err == nil && full:
 			return pollBusy
 		}
 		return pollIdle
 	})
 }
 
-// offerAll offers what was found and reports whether another page with
-// something new in it is likely.
-func (e *Engine) offerAll(found [][][]soon) (more bool) {
-	for _, shard := range found {
-		for k, page := range shard {
-			fresh := 0
-			for _, s := range page {
-				if e.near.offer(e.order[k], s.key, deadlineOf(s.score), scoreInstant(s.score)) {
-					fresh++
+// pollAll reads page after page and reports whether there was more than the
+// process had room for. Claims that shorten a set between two pages make a
+// page skip some tasks; the next poll finds them.
+func (e *Engine) pollAll(ctx context.Context, kinds []string) (full bool, err error) {
+	shards, until := e.members.owned(), e.near.horizon()
+	for offset := 0; len(shards) > 0; offset += MaxBatch {
+		found, err := e.store.poll(ctx, shards, kinds, until, offset)
+		if err != nil {
+			return false, err
+		}
+		var more []int
+		for i, pages := range found {
+			next := false
+			for k, page := range pages {
+				l := e.order[k]
+				for _, s := range page {
+					e.near.offer(l, s.key, deadlineOf(s.score), scoreInstant(s.score))
+				}
+				if len(page) < MaxBatch {
+					continue
+				}
+				if e.near.room(l) > 0 {
+					next = true
+				} else {
+					full = true
 				}
 			}
-			more = more || len(page) == MaxBatch && fresh > 0
+			if next {
+				more = append(more, shards[i])
+			}
 		}
+		shards = more
 	}
-	return more
+	return full, nil
 }

@@ -117,13 +117,14 @@ return written
 //
 //	KEYS    the sorted sets of one shard, one per kind
 //	ARGV[1] the latest score
-//	ARGV[2] the most members per set
+//	ARGV[2] how many members of each set to pass over
+//	ARGV[3] the most members per set
 //
 // Returns one list per set: member, score, member, score …
 var scriptPoll = newScript(`
 local out = {}
 for i = 1, #KEYS do
-  out[i] = redis.call('ZRANGEBYSCORE', KEYS[i], '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+  out[i] = redis.call('ZRANGEBYSCORE', KEYS[i], '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', ARGV[2], ARGV[3])
 end
 return out
 `)

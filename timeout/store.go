@@ -279,16 +279,16 @@ type soon struct {
 	score float64
 }
 
-// poll reads, for each shard and kind, the first MaxBatch tasks up to the
+// poll reads, for each shard and kind, a page of MaxBatch tasks up to the
 // given unix ms: found[shard's place][kind's place].
-func (s *store) poll(ctx context.Context, shards []int, kinds []string, until int64) ([][][]soon, error) {
+func (s *store) poll(ctx context.Context, shards []int, kinds []string, until int64, offset int) ([][][]soon, error) {
 	calls := make([]call, len(shards))
 	for i, shard := range shards {
 		keys := make([]string, len(kinds))
 		for k, kind := range kinds {
 			keys[k] = s.setKey(kind, shard)
 		}
-		calls[i] = call{scriptPoll, keys, []any{until, MaxBatch}}
+		calls[i] = call{scriptPoll, keys, []any{until, offset, MaxBatch}}
 	}
 	if len(calls) == 0 || len(kinds) == 0 {
 		return nil, nil
