@@ -1,0 +1,29 @@
+-- +goose Up
+CREATE TABLE task_failures (
+  kind       TEXT    NOT NULL,
+  task_key   TEXT    NOT NULL,
+  due        BIGINT  NOT NULL,
+  attempts   INTEGER NOT NULL,
+  waits      INTEGER NOT NULL,
+  next_at    BIGINT  NOT NULL,
+  dead_at    BIGINT  NULL,
+  error      TEXT    NOT NULL,
+  created_at BIGINT  NOT NULL,
+  updated_at BIGINT  NOT NULL,
+  PRIMARY KEY (kind, task_key)
+);
+
+CREATE INDEX idx_task_failures_list ON task_failures (dead_at, updated_at);
+
+CREATE TABLE timeout_meta (
+  name       TEXT   NOT NULL,
+  value      TEXT   NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (name)
+);
+
+CREATE TABLE timeout_members (
+  node       TEXT   NOT NULL,
+  seen_at    BIGINT NOT NULL,
+  PRIMARY KEY (node)
+);
