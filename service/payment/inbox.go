@@ -17,16 +17,17 @@ type Inbox struct {
 // Take runs effect in a transaction unless the push with the id had its effect before; first tells.
 func (i Inbox) Take(ctx context.Context, id, event string, effect func(tx *store.Tx) error) (first bool, err error) {
 	err = i.Store.Tx(ctx, func(tx *store.Tx) error {
-		first = false
-		err := tx.Create(&model.PushMessage{MessageID: id, Event: event, ReceivedAt: i.Now()}).Error
-		if err != nil {
+		// The id is written over itself: a duplicate then changes no row.
+		onDuplicate := " ON DUPLICATE KEY UPDATE message_id = message_id"
+		if tx.Dialect() == store.SQLite {
+			onDuplicate = " ON CONFLICT DO NOTHING"
+		}
+		n, err := tx.Affected("INSERT INTO push_messages (message_id, event, received_at) VALUES (?, ?, ?)"+onDuplicate, id, event, i.Now())
+		first = n == 1
+		if err != nil || !first {
 			return err
 		}
-		first = true
 		return effect(tx)
 	})
-	if store.IsDuplicate(err, "push_messages", "PRIMARY") {
-		return false, nil
-	}
 	return first && err == nil, err
 }

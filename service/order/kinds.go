@@ -1,0 +1,152 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/store"
+	"github.com/tidemall/tidemall/timeout"
+)
+
+// Timeout kinds beside KindPay. Keys are ids in decimal digits.
+const (
+	// KindClosing takes the closing of an order further for which WeChat was called (orders.closing_next_at). Its key is the order's id.
+	KindClosing = "closing"
+	// KindQuery asks WeChat about a payment whose callback did not come (payment_attempts.next_query_at). Its key is the attempt's id.
+	KindQuery = "query"
+	// KindRefund calls or asks WeChat about a refund (refunds.next_at). Its key is the refund's id.
+	KindRefund = "refund"
+)
+
+// Calls to WeChat at once, by what for. Each takes up to three times the limit of a call.
+const (
+	closingWorkers = 16
+	queryWorkers   = 8
+	refundWorkers  = 4
+)
+
+// Kinds are the deadlines of orders and payments, for the timeout module.
+func (s *Service) Kinds() []timeout.Kind {
+	return []timeout.Kind{
+		{Name: KindPay, Handler: timeout.HandlerFunc(s.closeDue), Source: s.column(KindPay, "orders", "pay_deadline", "state = 'pending_payment' AND closing_reason IS NULL")},
+		{Name: KindClosing, Handler: each(s.closingDue), Source: s.column(KindClosing, "orders", "closing_next_at", "closing_next_at IS NOT NULL"), Batch: 1, Workers: closingWorkers},
+		{Name: KindQuery, Handler: each(s.queryDue), Source: s.column(KindQuery, "payment_attempts", "next_query_at", "state IN ('open', 'closing')"), Batch: 1, Workers: queryWorkers},
+		{Name: KindRefund, Handler: each(s.refundDue), Source: s.column(KindRefund, "refunds", "next_at", "next_at IS NOT NULL"), Batch: 1, Workers: refundWorkers},
+	}
+}
+
+// each makes a handler of one that acts on a single thing.
+func each(act func(ctx context.Context, id int64, due model.Time) timeout.Outcome) timeout.Handler {
+	return timeout.HandlerFunc(func(ctx context.Context, tasks []timeout.Task) []timeout.Outcome {
+		out := make([]timeout.Outcome, len(tasks))
+		for i, t := range tasks {
+			id, err := orderID(t)
+			if err != nil {
+				out[i] = timeout.Failed(err)
+				continue
+			}
+			out[i] = act(ctx, id, model.Time(t.Due))
+		}
+		return out
+	})
+}
+
+// failed is the outcome of a task that ended with an error. One of the database's never counts against the task.
+func failed(err error) timeout.Outcome {
+	if store.IsUnavailable(err) || store.IsConflict(err) {
+		return timeout.Again(err)
+	}
+	return timeout.Failed(err)
+}
+
+func orderID(t timeout.Task) (int64, error) {
+	id, err := strconv.ParseInt(t.Key, 10, 64)
+	if err != nil || id < 1 {
+		return 0, fmt.Errorf("%s task: key %q is no id", t.Kind, t.Key)
+	}
+	return id, nil
+}
+
+func closingTask(id int64, at model.Time) timeout.Task {
+	return timeout.Task{Kind: KindClosing, Key: strconv.FormatInt(id, 10), Due: int64(at)}
+}
+
+// closingDue takes one closing order a step further.
+func (s *Service) closingDue(ctx context.Context, id int64, due model.Time) timeout.Outcome {
+	p, err := s.closeStep(ctx, id, closing{reason: model.CloseTimeout, due: due})
+	var claimed *claimedError
+	switch {
+	case errors.As(err, &claimed):
+		return timeout.Reschedule(int64(claimed.until))
+	case errors.Is(err, errMoved):
+		return s.closingMoved(ctx, id, due)
+	case err != nil:
+		return failed(err)
+	case p.silence != nil:
+		return timeout.Again(p.silence)
+	case p.next != 0:
+		return timeout.Reschedule(int64(p.next))
+	}
+	return timeout.Done()
+}
+
+// closingMoved reads what became of an order that was not as the task said.
+func (s *Service) closingMoved(ctx context.Context, id int64, due model.Time) timeout.Outcome {
+	o, err := one(s.Store.Read(ctx).Where("id = ?", id))
+	switch {
+	case err != nil:
+		return failed(err)
+	case o.State != model.OrderPending || o.ClosingNextAt == nil:
+		return timeout.Done()
+	case *o.ClosingNextAt != due:
+		return timeout.Reschedule(int64(*o.ClosingNextAt))
+	}
+	return timeout.Again(errMoved)
+}
+
+// column is a deadline column as the timeout module's source: keyset pages over the column's index, whose last part is the id.
+type column struct {
+	store *store.Store
+	kind  string
+	query string
+	count string
+}
+
+func (s *Service) column(kind, table, deadline, waiting string) column {
+	return column{store: s.Store, kind: kind,
+		query: "SELECT id, " + deadline + " AS due FROM " + table + " WHERE " + waiting + " AND " + deadline + " <= ? AND " +
+			deadline + " >= ? AND (" + deadline + " > ? OR id > ?) ORDER BY " + deadline + ", id LIMIT ?",
+		count: "SELECT COUNT(*) FROM " + table + " WHERE " + waiting + " AND " + deadline + " <= ?",
+	}
+}
+
+// Due implements timeout.Source.
+func (c column) Due(ctx context.Context, after timeout.Cursor, until int64, limit int) ([]timeout.Task, error) {
+	var id int64
+	if after.Key != "" {
+		parsed, err := strconv.ParseInt(after.Key, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s source: cursor %q is no id", c.kind, after.Key)
+		}
+		id = parsed
+	}
+	var rows []struct{ ID, Due int64 }
+	if err := c.store.Read(ctx).Raw(c.query, until, after.Due, after.Due, id, limit).Scan(&rows).Error; err != nil {
+		return nil, store.Classify(err)
+	}
+	tasks := make([]timeout.Task, len(rows))
+	for i, r := range rows {
+		tasks[i] = timeout.Task{Kind: c.kind, Key: strconv.FormatInt(r.ID, 10), Due: r.Due}
+	}
+	return tasks, nil
+}
+
+// Count implements timeout.Counter.
+func (c column) Count(ctx context.Context, until int64) (int64, error) {
+	var n int64
+	err := c.store.Read(ctx).Raw(c.count, until).Scan(&n).Error
+	return n, store.Classify(err)
+}
