@@ -32,7 +32,7 @@
 //	}
 //
 // Who may call is one of anyone, visitor (a shopper if logged in), shopper, merchant(permission) — an admin, for the merchant
-// api.Admin(ctx).MerchantID, which is never 0 there —, admin(permission) — an admin, for the platform perhaps without a
+// api.Admin(ctx).MerchantID, which is never 0 there —, staff(permission) — an admin, for the platform perhaps without a
 // merchant — and platform(permission). Codes that follow from the input, the body, the token and the limits are added by route.
 //
 // An operation with a path parameter and a body needs doc.Example, a body that is valid in form: the document shows it, and the

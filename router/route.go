@@ -42,7 +42,7 @@ var (
 )
 
 func merchant(p account.Permission) access { return access{Merchant, p} }
-func admin(p account.Permission) access    { return access{Admin, p} }
+func staff(p account.Permission) access    { return access{Admin, p} }
 func platform(p account.Permission) access { return access{Platform, p} }
 
 // Route is one line of a table, for tests and for the metrics.

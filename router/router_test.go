@@ -373,7 +373,7 @@ func TestWhoMayCall(t *testing.T) {
 		route(g, "GET", "/visitor", visitor, who, doc{Summary: "v"})
 		route(g, "GET", "/shopper", shopper, who, doc{Summary: "s"})
 		route(a, "GET", "/merchant", merchant(account.OrderRead), who, doc{Summary: "m"})
-		route(a, "GET", "/admin", admin(""), who, doc{Summary: "a"})
+		route(a, "GET", "/admin", staff(""), who, doc{Summary: "a"})
 		route(a, "GET", "/platform", platform(account.MerchantRead), who, doc{Summary: "p"})
 	}, Deps{})
 	const a = "/api/admin/v1"

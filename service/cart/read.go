@@ -12,17 +12,6 @@ import (
 	"github.com/tidemall/tidemall/service/store"
 )
 
-// Reason says why an item cannot be bought now; it is part of the API and never changes. Empty means it can.
-type Reason string
-
-// Reasons, in the order in which they are looked for.
-const (
-	ReasonGone       Reason = "gone"        // the SKU or the product was removed
-	ReasonOffShelf   Reason = "off_shelf"   // the product is not published, or its merchant is disabled
-	ReasonSoldOut    Reason = "sold_out"    // no stock
-	ReasonStockShort Reason = "stock_short" // less stock than the quantity
-)
-
 // Item is a SKU in the cart, as it is sold now.
 type Item struct {
 	ID        int64
