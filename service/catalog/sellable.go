@@ -55,7 +55,7 @@ func Sellables(db *gorm.DB, skuIDs []int64) ([]Sellable, error) {
 	err := db.Raw(`SELECT k.id, k.product_id, k.merchant_id, p.category_id, p.name, k.image, p.images, k.specs, k.price_fen, k.stock,
 		k.weight_g, p.virtual, p.published, m.disabled, k.deleted_at AS sku_deleted, p.deleted_at AS product_deleted
 		FROM skus k JOIN products p ON p.id = k.product_id JOIN merchants m ON m.id = k.merchant_id
-		WHERE k.id IN ? ORDER BY k.id`, skuIDs).Scan(&rows).Error
+		WHERE k.id IN ?`, skuIDs).Scan(&rows).Error
 	if err != nil {
 		return nil, store.Classify(err)
 	}

@@ -14,7 +14,7 @@ import (
 // Rules returns the merchant's freight rules.
 func Rules(db *gorm.DB, merchantID int64) ([]model.FreightRule, error) {
 	var rules []model.FreightRule
-	err := db.Where("merchant_id = ?", merchantID).Order("sort, id").Find(&rules).Error
+	err := db.Where("merchant_id = ?", merchantID).Find(&rules).Error
 	return rules, store.Classify(err)
 }
 
