@@ -45,7 +45,7 @@ type sellableRow struct {
 	ProductDeleted model.Time
 }
 
-// Sellables returns what is known of the SKUs, in id order, those no longer on sale too; an id that never was is left out. It
+// Sellables returns what is known of the SKUs, in no order, those no longer on sale too; an id that never was is left out. It
 // is one query, and reads what db sees: inside a transaction, its snapshot.
 func Sellables(db *gorm.DB, skuIDs []int64) ([]Sellable, error) {
 	if len(skuIDs) == 0 {
