@@ -367,6 +367,19 @@ func refundMisfit(got wechat.Refund, r *model.Refund, p *model.Payment) string {
 	return ""
 }
 
+// RefundMisfit records that a verified word of a refund does not fit the shop, and returns it as a *MisfitError. The refund
+// need not be ours.
+func (s *Service) RefundMisfit(ctx context.Context, got wechat.Refund, field string) error {
+	r, err := payment.RefundByNo(s.Store.Read(ctx), got.OutRefundNo)
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		r = &model.Refund{OutRefundNo: cutRef(got.OutRefundNo)}
+	}
+	return s.misfitRefund(ctx, got, r, field)
+}
+
 func (s *Service) misfitRefund(ctx context.Context, got wechat.Refund, r *model.Refund, field string) error {
 	err := s.Store.Tx(ctx, func(tx *store.Tx) error {
 		return payment.Report(tx, refundAnomaly(r, payment.AnomalyRefundMismatch,
