@@ -18,25 +18,31 @@ func (e *Engine) watch(ctx context.Context) {
 	var measured time.Time
 	last := e.feed()
 	e.loop(ctx, "watch", redisChanged, func(ctx context.Context) time.Duration {
-		if e.redis != nil && !e.redis.closed() {
-			_ = e.store.ping(ctx)
+		now := e.feed()
+		if now != last {
+			e.log.Warn("the feed has changed", "feed", string(now))
+			notify(e.lookKick)
+			notify(e.pollKick)
 		}
-		if !e.db.closed() {
-			_ = e.db.probe(func() error {
-				ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-				defer cancel()
-				return e.o.DB.PingContext(ctx)
-			})
-		}
-		if now := e.feed(); now != last || time.Since(measured) >= clockEvery {
-			if now != last {
-				e.log.Warn("the feed has changed", "feed", string(now))
-				notify(e.lookKick)
-				notify(e.pollKick)
-			}
+		if now != last || time.Since(measured) >= clockEvery {
 			last, measured = now, time.Now()
 			e.clock.measure(ctx, now)
 		}
+		e.probe(ctx)
 		return probeEvery
 	})
+}
+
+// probe tries what is away.
+func (e *Engine) probe(ctx context.Context) {
+	if e.redis != nil && !e.redis.closed() {
+		_ = e.store.ping(ctx)
+	}
+	if !e.db.closed() {
+		_ = e.db.probe(func() error {
+			ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+			defer cancel()
+			return e.o.DB.PingContext(ctx)
+		})
+	}
 }

@@ -23,6 +23,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if description := os.Getenv(envChild); description != "" {
+		runChild(description)
+	}
 	goleak.VerifyTestMain(m,
 		// They live as long as the servers and pools of the test process.
 		goleak.IgnoreAnyFunction("github.com/tidemall/tidemall/timeout/testserver"),

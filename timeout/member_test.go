@@ -1,0 +1,71 @@
+package timeout
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+)
+
+// awaitShards waits until the engines' shards are as wanted.
+func awaitShards(t *testing.T, limit time.Duration, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); !holds(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, limit)
+		}
+		sleep(context.Background(), 10*time.Millisecond)
+	}
+}
+
+func TestShardsAreDividedAndHandedOver(t *testing.T) {
+	for _, p := range everyParts {
+		t.Run(p.name, func(t *testing.T) {
+			s := newThings(p.db(t))
+			change := func(o *Options, _ *Kind) { o.Shards = 64 }
+			var a, b *Engine
+			if p.redis == nil {
+				a, b = node(t, s, nil, "a", change), node(t, s, nil, "b", change)
+			} else {
+				client := redisClient(t, p.redis(t))
+				a, b = node(t, s, client, "a", change), node(t, s, client, "b", change)
+			}
+			start(t, a)
+			if n := len(a.members.owned()); n != 64 {
+				t.Fatalf("alone with %d shards", n)
+			}
+			start(t, b)
+			awaitShards(t, 5*time.Second, "divided", func() bool {
+				both := append(slices.Clone(a.members.owned()), b.members.owned()...)
+				slices.Sort(both)
+				return len(both) == 64 && len(slices.Compact(both)) == 64
+			})
+			if n := len(a.members.owned()); n < 16 || n > 48 {
+				t.Errorf("badly divided: %d of 64", n)
+			}
+			stop(t, b)
+			awaitShards(t, 3*time.Second, "handed over at once", func() bool { return len(a.members.owned()) == 64 })
+			// One that was killed leaves its row, and silence.
+			s.exec(t, "REPLACE INTO timeout_members (node, seen_at) VALUES ('ghost', ?)", a.Now().UnixMilli())
+			awaitShards(t, 3*time.Second, "divided with the ghost", func() bool { return len(a.members.owned()) < 64 })
+			awaitShards(t, 5*time.Second, "moved from the ghost", func() bool { return len(a.members.owned()) == 64 })
+		})
+	}
+}
+
+func TestOnlyShardsOfWhoLeftMove(t *testing.T) {
+	moved := 0
+	for shard := range 1024 {
+		before := ownerOf(shard, []string{"a", "b", "c"})
+		after := ownerOf(shard, []string{"a", "c"})
+		if before != "b" && before != after {
+			t.Fatalf("shard %d moved from %s to %s", shard, before, after)
+		}
+		if before == "b" {
+			moved++
+		}
+	}
+	if moved < 250 || moved > 430 {
+		t.Errorf("%d of 1024 shards were b's", moved)
+	}
+}
