@@ -1,29 +1,53 @@
 package router
 
 import (
+	"github.com/tidemall/tidemall/api"
 	"github.com/tidemall/tidemall/api/admin"
 	"github.com/tidemall/tidemall/api/shop"
 )
 
 // Operations has the operations of every noun. A nil field is not mounted, so that a test can serve one noun alone.
 type Operations struct {
-	ShopCart    *shop.Carts
-	ShopCoupons *shop.Coupons
+	Files        *api.Files
+	ShopCatalog  *shop.Catalog
+	ShopCart     *shop.Carts
+	ShopCoupons  *shop.Coupons
+	ShopPayments *shop.Payments
 
-	AdminCoupons  *admin.Coupons
-	AdminFreight  *admin.Freight
-	AdminCarriers *admin.Carriers
+	AdminCategories *admin.Categories
+	AdminProducts   *admin.Products
+	AdminSKUs       *admin.SKUs
+	AdminCoupons    *admin.Coupons
+	AdminFreight    *admin.Freight
+	AdminCarriers   *admin.Carriers
+
+	AdminOrderChanges *admin.OrderChanges
+	AdminAnomalies    *admin.Anomalies
+
+	Notify *Notify
 }
 
 // mount puts the tables of all nouns in place: one line a noun.
 func (r *Router) mount() {
 	s, a := r.group(shopPrefix), r.group(adminPrefix)
+	mounted(s, shopCatalog, r.deps.ShopCatalog)
+	mounted(s, shopFiles, r.deps.Files)
+	mounted(r.group(""), pictures, r.deps.Files)
 	mounted(s, shopCart, r.deps.ShopCart)
 	mounted(s, shopCoupons, r.deps.ShopCoupons)
+	mounted(s, shopPayments, r.deps.ShopPayments)
 
+	mounted(a, adminCategories, r.deps.AdminCategories)
+	mounted(a, adminProducts, r.deps.AdminProducts)
+	mounted(a, adminSKUs, r.deps.AdminSKUs)
+	mounted(a, adminFiles, r.deps.Files)
 	mounted(a, adminCoupons, r.deps.AdminCoupons)
 	mounted(a, adminFreight, r.deps.AdminFreight)
 	mounted(a, adminCarriers, r.deps.AdminCarriers)
+	mounted(a, adminOrderChanges, r.deps.AdminOrderChanges)
+	mounted(a, adminAnomalies, r.deps.AdminAnomalies)
+
+	r.mountNotify()
 }
 
 // mounted calls a table where its noun is there.
