@@ -119,7 +119,10 @@ func initDataDir(program, dir string) error {
 		if err != nil {
 			return err
 		}
-		args = []string{installer, "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"}
+		args = []string{
+			installer, "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db",
+			"--force",
+		} // also where the name of the host cannot be looked up
 	} else {
 		args = []string{program, "--no-defaults", "--initialize-insecure"}
 	}
