@@ -67,8 +67,7 @@ type Engine struct {
 	writer   *writer
 	metrics  *metrics
 
-	// Kicks make the loops that feed the wheel run now.
-	lookKick, pollKick chan struct{}
+	pollKick chan struct{} // makes the poll run now
 
 	lanes map[string]*lane // by kind; fixed by Start
 	order []*lane          // in order of registration
@@ -106,7 +105,7 @@ func New(o Options) (*Engine, error) {
 		o.Tracer = noop.NewTracerProvider().Tracer("timeout")
 	}
 	e := &Engine{o: o, log: o.Log.With("component", "timeout"), lanes: map[string]*lane{}}
-	e.lookKick, e.pollKick = make(chan struct{}, 1), make(chan struct{}, 1)
+	e.pollKick = make(chan struct{}, 1)
 	e.db = newBreaker("database", e.log, databaseTrips)
 	if o.Redis != nil {
 		e.redis = newBreaker("redis", e.log, redisTrips)
@@ -174,12 +173,12 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.writer.start()
 	for _, l := range e.order {
 		l.open(near)
+		e.loops.run(func(ctx context.Context) { e.look(ctx, l) })
 		for range l.kind.Workers {
 			e.work.run(func(ctx context.Context) { e.worker(ctx, l) })
 		}
 	}
 	e.loops.run(e.watch)
-	e.loops.run(e.look)
 	e.loops.run(e.sweep)
 	e.loops.run(e.attend)
 	if e.store != nil {

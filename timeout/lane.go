@@ -23,9 +23,12 @@ type lane struct {
 	lateness                samples
 	sweeping                sync.Mutex
 	lookFrom                Cursor // where the next look at the backlog begins
+	lookKick                chan struct{}
 }
 
-func newLane(k Kind) *lane { return &lane{kind: k, entries: map[string]uint32{}} }
+func newLane(k Kind) *lane {
+	return &lane{kind: k, entries: map[string]uint32{}, lookKick: make(chan struct{}, 1)}
+}
 
 // open gives the lane its place in near.
 func (l *lane) open(n *near) { l.wake = sync.NewCond(&n.mu) }

@@ -18,12 +18,15 @@ const (
 	// mountain of dead tasks never hides what is due now.
 	lookFresh = 10 * time.Second
 	lookPages = 20
+	// sourceTimeout bounds the reading of one page.
+	sourceTimeout = 10 * time.Second
 )
 
-// look reads the deadlines from their owners' tables and puts what is missing
-// where it belongs: into Redis, or without Redis into the process.
-func (e *Engine) look(ctx context.Context) {
-	e.loop(ctx, "look", e.lookKick, func(ctx context.Context) time.Duration {
+// look reads the deadlines of a kind from its owner's table and puts what is
+// missing where it belongs: into Redis, or without Redis into the process. Each
+// kind has a loop of its own, so that a slow source delays nobody else.
+func (e *Engine) look(ctx context.Context, l *lane) {
+	e.loop(ctx, "look", l.lookKick, func(ctx context.Context) time.Duration {
 		to, next := feedRedis, lookEvery
 		if e.feed() == feedSQL {
 			to, next = feedSQL, sqlEvery
@@ -31,10 +34,8 @@ func (e *Engine) look(ctx context.Context) {
 		if !e.db.closed() {
 			return sqlEvery
 		}
-		for _, l := range e.order {
-			if err := e.lookAt(ctx, l, to); err != nil {
-				e.complain(ctx, "a source could not be read", err, "kind", l.kind.Name)
-			}
+		if err := e.lookAt(ctx, l, to); err != nil {
+			e.complain(ctx, "a source could not be read", err, "kind", l.kind.Name)
 		}
 		return next
 	})
@@ -66,7 +67,7 @@ func (e *Engine) scan(ctx context.Context, l *lane, after Cursor, until int64, p
 	page func([]Task, map[string]*Failure) error,
 ) (last Cursor, more bool, err error) {
 	for range pages {
-		tasks, err := l.kind.Source.Due(ctx, after, until, MaxBatch)
+		tasks, err := readPage(ctx, l, after, until)
 		if err != nil || len(tasks) == 0 {
 			return after, false, err
 		}
@@ -90,6 +91,12 @@ func (e *Engine) scan(ctx context.Context, l *lane, after Cursor, until int64, p
 		}
 	}
 	return after, true, nil
+}
+
+func readPage(ctx context.Context, l *lane, after Cursor, until int64) ([]Task, error) {
+	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
+	defer cancel()
+	return l.kind.Source.Due(ctx, after, until, MaxBatch)
 }
 
 // provide puts tasks of this replica's shards to where they will fire from,

@@ -35,3 +35,11 @@ func (e *Engine) complain(ctx context.Context, what string, err error, args ...a
 	}
 	e.log.Warn(what, append(args, "err", err)...)
 }
+
+// kick makes the loops that feed the process run now.
+func (e *Engine) kick() {
+	notify(e.pollKick)
+	for _, l := range e.order {
+		notify(l.lookKick)
+	}
+}

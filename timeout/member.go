@@ -56,8 +56,7 @@ func (e *Engine) attend(ctx context.Context) {
 	e.loop(ctx, "attend", nil, func(ctx context.Context) time.Duration {
 		if e.members.beat(ctx) {
 			e.log.Info("the shards are divided anew", "live", e.members.mine.Load().live, "mine", len(e.members.owned()))
-			notify(e.lookKick)
-			notify(e.pollKick)
+			e.kick()
 		}
 		return beatEvery
 	})

@@ -136,8 +136,8 @@ func TestDatabaseRestart(t *testing.T) {
 	}
 }
 
-// A score that is wrong, as after a failover that lost writes, is what the
-// sweep is for.
+// A score that is wrong and that the look must leave alone, since it could be
+// a backoff nobody else knows of, is what the sweep is for.
 func TestSweepRescuesWhatRedisHasWrong(t *testing.T) {
 	for _, p := range everyParts[:2] {
 		t.Run(p.name, func(t *testing.T) {
@@ -146,13 +146,40 @@ func TestSweepRescuesWhatRedisHasWrong(t *testing.T) {
 			e := start(t, node(t, s, client, "a"))
 			s.add(t, map[string]int64{"lost": in(-3 * time.Second)})
 			set := e.store.setKey(s.kind, shardOf("lost", e.o.Shards))
-			if err := client.ZAdd(context.Background(), set, redis.Z{Score: float64(in(time.Hour)), Member: "lost"}).Err(); err != nil {
+			if err := client.ZAdd(context.Background(), set, redis.Z{Score: backoffScore(in(time.Hour)), Member: "lost"}).Err(); err != nil {
 				t.Fatal(err)
 			}
 			e.sweepAll(context.Background())
 			s.awaitAllDone(t, 5*time.Second)
 			stats, err := e.Stats(context.Background())
 			if err != nil || stats.Kinds[0].Rescued != 1 {
+				t.Errorf("rescued %d (%v)", stats.Kinds[0].Rescued, err)
+			}
+		})
+	}
+}
+
+// The same, found by the look before the sweep: due soon and overdue.
+func TestLookMendsWhatRedisHasWrong(t *testing.T) {
+	for _, p := range everyParts[:2] {
+		t.Run(p.name, func(t *testing.T) {
+			s := newThings(p.db(t))
+			client := redisClient(t, p.redis(t))
+			e := start(t, node(t, s, client, "a"))
+			s.add(t, map[string]int64{"overdue": in(-3 * time.Second), "soon": in(12 * time.Second)})
+			for _, id := range []string{"overdue", "soon"} {
+				set := e.store.setKey(s.kind, shardOf(id, e.o.Shards))
+				if err := client.ZAdd(context.Background(), set, redis.Z{Score: float64(in(time.Hour)), Member: id}).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.await(t, lookEvery+2*time.Second, "overdue done", func() bool { return s.waitingNow(t) == 1 })
+			s.awaitAllDone(t, 15*time.Second)
+			if c := s.callsOf("soon"); len(c) != 1 || c[0].at.UnixMilli()-c[0].due > 1000 {
+				t.Errorf("soon: %v", c)
+			}
+			stats, err := e.Stats(context.Background())
+			if err != nil || stats.Kinds[0].Rescued != 0 {
 				t.Errorf("rescued %d (%v)", stats.Kinds[0].Rescued, err)
 			}
 		})
@@ -264,7 +291,7 @@ func TestRegisterAndScheduleRefuseWhatCannotWork(t *testing.T) {
 		t.Errorf("before start: %v", err)
 	}
 	start(t, e)
-	for _, task := range []Task{{s.kind, "", 1}, {s.kind, "x", -1}, {s.kind, string(make([]byte, 65)), 1}} {
+	for _, task := range []Task{{s.kind, "", 1}, {s.kind, "x", -1}, {s.kind, "x", time.Now().UnixMicro()}, {s.kind, string(make([]byte, 65)), 1}} {
 		if err := e.Schedule(ctx, task); !errors.Is(err, ErrBadTask) {
 			t.Errorf("%+v: %v", task, err)
 		}

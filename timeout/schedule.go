@@ -19,6 +19,9 @@ const (
 	// writeQueue bounds what waits for one writer, writeGroup one flush.
 	writeQueue = 4096
 	writeGroup = 1000
+	// maxDue, in the year 2248, is as far as scores are exact. Microseconds
+	// and nanoseconds given for milliseconds lie beyond.
+	maxDue = 1 << 43
 )
 
 // Schedule stores tasks, replacing the deadlines they had, and returns when
@@ -32,7 +35,7 @@ func (e *Engine) Schedule(ctx context.Context, tasks ...Task) error {
 		if err := e.check(t.Kind, t.Key); err != nil {
 			return err
 		}
-		if t.Due < 0 {
+		if t.Due < 0 || t.Due >= maxDue {
 			return fmt.Errorf("%w: due %d", ErrBadTask, t.Due)
 		}
 		writes = append(writes, write{kind: t.Kind, key: t.Key, score: float64(t.Due)})

@@ -88,11 +88,14 @@ end
 return out
 `)
 
-// scriptEnsure makes sure that tasks read from the source are there.
+// scriptEnsure makes sure that tasks read from the source are there, and no
+// later than the source says: a failover can lose what was written last. A
+// lease is never touched.
 //
 //	KEYS[1] the sorted set
-//	ARGV    triples: member, score, 'missing' (add only) or 'later' (also lower
-//	        a later score, but never that of a lease)
+//	ARGV    triples: member, score, 'soon' (lower a later deadline or backoff)
+//	        or 'overdue' (lower a later deadline only: that it backs off may
+//	        not be known to the source)
 //
 // Returns the number of scores written.
 var scriptEnsure = newScript(`
@@ -100,10 +103,11 @@ local written = 0
 for i = 1, #ARGV, 3 do
   local score = redis.call('ZSCORE', KEYS[1], ARGV[i])
   local write = not score
-  if score and ARGV[i + 2] == 'later' then
+  if score then
     local at = tonumber(score)
     local fraction = at % 1
-    write = at > tonumber(ARGV[i + 1]) and (fraction == 0 or fraction == 1023 / 1024)
+    local backoff = fraction == 1023 / 1024
+    write = at > tonumber(ARGV[i + 1]) and (fraction == 0 or backoff and ARGV[i + 2] == 'soon')
   end
   if write then
     redis.call('ZADD', KEYS[1], ARGV[i + 1], ARGV[i])

@@ -144,10 +144,11 @@ func TestScriptEnsure(t *testing.T) {
 			score float64
 		}{
 			{"new", wanted{"a", far, false}, 1, far},
-			{"there already", wanted{"a", far - 5, false}, 0, far},
+			{"there already", wanted{"a", far, false}, 0, far},
 			{"not later", wanted{"a", far + 5, true}, 0, far},
 			{"lowered", wanted{"a", far - 5, true}, 1, far - 5},
 			{"same", wanted{"a", far - 5, true}, 0, far - 5},
+			{"overdue", wanted{"a", 5, false}, 1, 5},
 		}
 		for _, step := range steps {
 			if n := ensure(step.w); n != step.wrote || scoreOf(t, s, "a") != step.score {
@@ -160,8 +161,11 @@ func TestScriptEnsure(t *testing.T) {
 		if ensure(wanted{"b", 2, true}) != 0 || scoreOf(t, s, "b") != lease {
 			t.Error("a lease was lowered")
 		}
-		// A backoff is lowered.
+		// A backoff is lowered for what is due soon.
 		ensure(wanted{"c", backoffScore(int64(far)), false})
+		if ensure(wanted{"c", 2, false}) != 0 {
+			t.Error("the backoff of an overdue task was lowered")
+		}
 		if ensure(wanted{"c", 2, true}) != 1 || scoreOf(t, s, "c") != 2 {
 			t.Error("a backoff was not lowered")
 		}

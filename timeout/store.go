@@ -243,11 +243,11 @@ func (s *store) settle(ctx context.Context, kind string, all []settlement) ([]bo
 type wanted struct {
 	key   string
 	score float64
-	later bool // also lower a later score
+	soon  bool // not overdue yet
 }
 
-// ensure writes the wanted tasks where they are missing and returns how many
-// it wrote.
+// ensure writes the wanted tasks where they are missing or too late and
+// returns how many it wrote.
 func (s *store) ensure(ctx context.Context, kind string, all []wanted) (int64, error) {
 	if len(all) == 0 {
 		return 0, nil
@@ -256,9 +256,9 @@ func (s *store) ensure(ctx context.Context, kind string, all []wanted) (int64, e
 	for shard, places := range s.byShard(len(all), func(i int) string { return all[i].key }) {
 		args := make([]any, 0, 3*len(places))
 		for _, i := range places {
-			mode := "missing"
-			if all[i].later {
-				mode = "later"
+			mode := "overdue"
+			if all[i].soon {
+				mode = "soon"
 			}
 			args = append(args, all[i].key, formatScore(all[i].score), mode)
 		}

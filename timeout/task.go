@@ -158,8 +158,8 @@ type Kind struct {
 	Source  Source
 	// Batch is the most tasks per call, 1 to MaxBatch; 0 means MaxBatch.
 	Batch int
-	// Workers is how many batches of this kind run at once; 0 means 4. Other
-	// kinds never wait for them.
+	// Workers is how many batches of this kind run at once, besides the
+	// sweep's one; 0 means 4. Other kinds never wait for them.
 	Workers int
 	// MaxAttempts is after how many failures of its own a task is dead; 0
 	// means DefaultMaxAttempts.
@@ -196,7 +196,7 @@ var (
 	// ErrUnknownKind is a task of a kind that was not registered.
 	ErrUnknownKind = errors.New("timeout: unknown kind")
 	// ErrBadTask is a key that is empty, longer than 64 bytes or not plain
-	// text, or a negative due.
+	// text, or a due before 1970 or after 2248 (in another unit, that is).
 	ErrBadTask = errors.New("timeout: bad task")
 	// ErrRunning is Register after Start, or a second Start.
 	ErrRunning = errors.New("timeout: engine already started")
