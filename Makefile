@@ -121,7 +121,7 @@ front-ends: $(FRONT_ENDS:%=bin/.built-%)
 # npm is asked again only after the lock file changed, and the build only after a source did.
 web/%/node_modules/.installed: web/%/package-lock.json
 	cd web/$* && npm ci --no-audit --no-fund
-	@touch $@
+	@mkdir -p $(@D) && touch $@
 
 define front_end
 bin/.built-$(1): web/$(1)/node_modules/.installed $$(shell find web/$(1) -type f -not -path '*/node_modules/*' -not -path '*/dist/*')
