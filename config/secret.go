@@ -44,7 +44,7 @@ func makeSecret(path string) error {
 		return nil
 	}
 	var random [32]byte
-	_, _ = rand.Read(random[:]) // never fails, see crypto/rand
+	_, _ = rand.Read(random[:])                               // never fails, see crypto/rand
 	tmp, err := os.CreateTemp(filepath.Dir(path), "secret-*") // mode 0600
 	if err != nil {
 		return err
