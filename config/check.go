@@ -1,171 +1,241 @@
 package config
 
 import (
+	"log/slog"
 	"net"
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // shop.timezone works in an image without zones too
 )
 
-// knownSecrets are values that stand in examples; whoever knows one could sign tokens.
-var knownSecrets = []string{"secret", "password", "changeme", "change-me", "tidemall", "admin", "123456", "12345678", "example"}
+// complete fills in what depends on other settings, and checks everything.
+func (c *Config) complete(leaves []*leaf, problems *Problems) (warnings []string) {
+	isSet := func(key string) bool {
+		return slices.ContainsFunc(leaves, func(l *leaf) bool { return l.key == key && l.set })
+	}
+	if !isSet("demo") {
+		c.Demo = c.Embedded()
+	}
+	if !isSet("wechat.sandbox.addr") && c.Env != Production && c.WeChat.MchID == "" && c.WeChat.Sandbox.URL == "" {
+		c.WeChat.Sandbox.Addr = "127.0.0.1:8081"
+	}
+	c.HTTP.PublicURL = strings.TrimRight(c.HTTP.PublicURL, "/")
+	c.WeChat.NotifyBaseURL = strings.TrimRight(c.WeChat.NotifyBaseURL, "/")
+	c.derived.publicURL, c.derived.notifyBaseURL = c.HTTP.PublicURL == "", c.WeChat.NotifyBaseURL == ""
+	c.Listening(c.HTTP.Addr)
 
-// minAdminPassword is the shortest password of the first administrator in production.
-const minAdminPassword = 12
+	c.checkBasics(problems)
+	c.checkHTTP(problems)
+	c.checkRedis(problems)
+	c.checkSandbox(problems)
+	c.checkSecrets(problems)
+	if !c.SandboxStandsIn() {
+		c.checkWeChat(problems)
+		if !strings.HasPrefix(c.WeChat.NotifyBaseURL, "https://") {
+			warnings = append(warnings, "wechat.notify_base_url is not https: the real WeChat sends no callbacks there")
+		}
+	}
+	if c.Env == Production && c.Demo {
+		warnings = append(warnings, "demo is on in production: an empty database is filled with the demo shop")
+	}
+	return warnings
+}
 
-func (c *Config) check(p *Problems) {
-	if c.Env != Development && c.Env != Production {
-		p.add("env", "want development or production")
+func (c *Config) checkBasics(problems *Problems) {
+	oneOf := func(key, value string, choices ...string) {
+		if !slices.Contains(choices, value) {
+			problems.add(key, "must be one of %s", strings.Join(choices, ", "))
+		}
+	}
+	oneOf("env", c.Env, Development, Production)
+	oneOf("log.format", c.Log.Format, "text", "json")
+	oneOf("events.transport", c.Events.Transport, "none", "redis", "kafka", "nats")
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.Log.Level)); err != nil {
+		problems.add("log.level", "must be debug, info, warn or error")
 	}
 	if c.DataDir == "" {
-		p.add("data_dir", "must name a folder")
+		problems.add("data_dir", "must not be empty")
 	}
-	if c.Secret != "" && len(c.Secret) < minSecret {
-		p.add("secret", "is too short: at least %d characters, such as those of: openssl rand -hex 32", minSecret)
+	zone, err := time.LoadLocation(c.Shop.Timezone)
+	if err != nil || c.Shop.Timezone == "" || c.Shop.Timezone == "Local" {
+		problems.add("shop.timezone", "is no time zone such as Asia/Shanghai")
 	}
-	c.checkHTTP(p)
-	c.checkStores(p)
-	c.checkWeChat(p)
-	c.checkNumbers(p)
-	if c.Admin.Username == "" {
-		p.add("admin.username", "must not be empty")
+	c.derived.zone = zone
+	if c.Env == Production && c.Embedded() {
+		problems.add("mysql.dsn", "is required in production: the embedded database is for trials")
 	}
-	if c.Env == Production {
-		c.checkProduction(p)
+	if (c.Events.Transport == "kafka" || c.Events.Transport == "nats") && len(c.Events.Addrs) == 0 {
+		problems.add("events.addrs", "is required with events.transport %s", c.Events.Transport)
+	}
+	for _, a := range c.Events.Addrs {
+		if !hostPort(a) {
+			problems.add("events.addrs", "%q is not host:port", a)
+		}
 	}
 }
 
-func (c *Config) checkHTTP(p *Problems) {
-	if !isAddr(c.HTTP.Addr) {
-		p.add("http.addr", "want host:port, such as 127.0.0.1:8080")
+func (c *Config) checkHTTP(problems *Problems) {
+	if !hostPort(c.HTTP.Addr) {
+		problems.add("http.addr", "must be host:port, such as 127.0.0.1:8080")
 	}
-	if !isBaseURL(c.HTTP.PublicURL) {
-		p.add("http.public_url", "want a URL without query, such as https://shop.example.com")
+	if !c.derived.publicURL && !absoluteURL(c.HTTP.PublicURL) {
+		problems.add("http.public_url", "must be an absolute http or https URL without query")
 	}
-	for _, proxy := range c.HTTP.TrustedProxies {
-		if _, err := netip.ParsePrefix(proxy); err == nil {
+	if !c.derived.notifyBaseURL && !absoluteURL(c.WeChat.NotifyBaseURL) {
+		problems.add("wechat.notify_base_url", "must be an absolute http or https URL without query")
+	}
+	for _, p := range c.HTTP.TrustedProxies {
+		if _, err := netip.ParsePrefix(p); err == nil {
 			continue
 		}
-		if _, err := netip.ParseAddr(proxy); err != nil {
-			p.add("http.trusted_proxies", "%q is neither an address nor a network", proxy)
+		if _, err := netip.ParseAddr(p); err != nil {
+			problems.add("http.trusted_proxies", "%q is neither an address nor a network", p)
 		}
 	}
 }
 
-func (c *Config) checkStores(p *Problems) {
-	switch {
-	case slices.Contains(c.Redis.Addrs, NoRedis) && !c.WithoutRedis():
-		p.add("redis.addrs", "none stands alone")
-	case len(c.Redis.Addrs) == 0 && !c.Embedded():
-		p.add("redis.addrs", "MySQL is configured but Redis is not: name its host:port, or say none to run without Redis on purpose")
-	case !c.WithoutRedis():
-		for _, a := range c.Redis.Addrs {
-			if !isAddr(a) {
-				p.add("redis.addrs", "%q is not host:port", a)
-			}
-		}
+func (c *Config) checkRedis(problems *Problems) {
+	if c.RedisEmbedded() && !c.Embedded() {
+		problems.add("redis.addrs", "is required with MySQL; none means without Redis on purpose")
 	}
-	if c.Redis.DB < 0 || c.Redis.DB > 0 && len(c.Redis.Addrs) > 1 {
-		p.add("redis.db", "want 0 or more; a cluster has only 0")
-	}
-}
-
-func (c *Config) checkWeChat(p *Problems) {
-	if c.WeChat.Sandbox.Addr != "" && c.WeChat.Sandbox.URL != "" {
-		p.add("wechat.sandbox", "addr runs a simulator, url uses one that runs already: keep one of them")
-	}
-	if c.WeChat.Sandbox.Addr != "" && !isAddr(c.WeChat.Sandbox.Addr) {
-		p.add("wechat.sandbox.addr", "want host:port")
-	}
-	if c.WeChat.Sandbox.URL != "" && !isBaseURL(c.WeChat.Sandbox.URL) {
-		p.add("wechat.sandbox.url", "want a URL, such as http://127.0.0.1:8081")
-	}
-	if !isBaseURL(c.WeChat.NotifyBaseURL) {
-		p.add("wechat.notify_base_url", "want a URL without query, such as https://shop.example.com")
-	}
-	if c.Sandboxed() {
+	if c.RedisOff() || c.RedisEmbedded() {
 		return
 	}
-	for _, f := range c.fields() {
-		needed := strings.HasPrefix(f.key, "wechat.") && !strings.HasPrefix(f.key, "wechat.sandbox.")
-		if needed && f.value.String() == "" {
-			p.add(f.key, "is needed while the WeChat sandbox is off")
+	for _, a := range c.Redis.Addrs {
+		switch {
+		case a == None:
+			problems.add("redis.addrs", "none stands alone")
+		case !hostPort(a):
+			problems.add("redis.addrs", "%q is not host:port", a)
 		}
 	}
-	if n := len(c.WeChat.APIv3Key); n != 0 && n != 32 {
-		p.add("wechat.api_v3_key", "must have 32 characters")
-	}
-	if n := len(c.WeChat.PushAESKey); n != 0 && n != 43 {
-		p.add("wechat.push_aes_key", "must have 43 characters")
+	if len(c.Redis.Addrs) > 1 && c.Redis.DB != 0 {
+		problems.add("redis.db", "must be 0 with a cluster")
 	}
 }
 
-func (c *Config) checkNumbers(p *Problems) {
-	if c.Timeout.Shards < 1 || c.Timeout.Shards > 4096 {
-		p.add("timeout.shards", "want 1 to 4096")
+func (c *Config) checkSandbox(problems *Problems) {
+	s := c.WeChat.Sandbox
+	if s.Addr != "" && !hostPort(s.Addr) {
+		problems.add("wechat.sandbox.addr", "must be host:port, such as 127.0.0.1:8081")
 	}
-	if c.Order.MaxUnpaid < 1 || c.Order.MaxUnpaid > 1000 {
-		p.add("order.max_unpaid", "want 1 to 1000")
+	if s.URL != "" && !absoluteURL(s.URL) {
+		problems.add("wechat.sandbox.url", "must be an absolute URL, such as http://127.0.0.1:8081")
 	}
-	if c.Order.OverdueAlarmMS < 1000 || c.Order.OverdueAlarmMS > 86_400_000 {
-		p.add("order.overdue_alarm_ms", "want 1000 to 86400000 milliseconds")
+	if s.Addr != "" && s.URL != "" {
+		problems.add("wechat.sandbox.url", "either run a simulator (wechat.sandbox.addr) or use another one (wechat.sandbox.url)")
 	}
-	if _, err := time.LoadLocation(c.Shop.Timezone); err != nil || c.Shop.Timezone == "" || c.Shop.Timezone == "Local" {
-		p.add("shop.timezone", "want a name of the time zone database, such as Asia/Shanghai")
+	if c.Env != Production {
+		return
 	}
-	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level) {
-		p.add("log.level", "want debug, info, warn or error")
+	if s.Addr != "" {
+		problems.add("wechat.sandbox.addr", "the sandbox is refused in production")
 	}
-	if c.Log.Format != "text" && c.Log.Format != "json" {
-		p.add("log.format", "want text or json")
-	}
-}
-
-// checkProduction refuses what only suits a trial.
-func (c *Config) checkProduction(p *Problems) {
-	if c.Embedded() {
-		p.add("mysql.dsn", "production does not run on the embedded database: name a MySQL")
-	}
-	if c.Sandboxed() {
-		p.add("wechat.sandbox", "production does not run against the WeChat simulator")
-	}
-	if c.Secret == "" {
-		p.add("secret", "production needs one: openssl rand -hex 32")
-	} else if isWeak(c.Secret) {
-		p.add("secret", "is a known or repeating value: openssl rand -hex 32")
-	}
-	if pw := c.Admin.Password; pw != "" && (len(pw) < minAdminPassword || isWeak(pw)) {
-		p.add("admin.password", "is too short or known: at least %d characters, or leave it out and one is made", minAdminPassword)
-	}
-	if c.WeChat.MchPrivateKey != "" && !strings.HasPrefix(c.WeChat.NotifyBaseURL, "https://") {
-		p.add("wechat.notify_base_url", "WeChat calls back over https only")
+	if s.URL != "" {
+		problems.add("wechat.sandbox.url", "the sandbox is refused in production")
 	}
 }
 
-// isWeak reports whether a secret stands in examples or repeats a few characters.
-func isWeak(s string) bool {
-	lower, distinct := strings.ToLower(s), map[rune]bool{}
-	for _, r := range lower {
-		distinct[r] = true
+// checkWeChat looks for what is missing; the forms are checked by the package that uses them.
+func (c *Config) checkWeChat(problems *Problems) {
+	w := c.WeChat
+	for _, f := range []struct{ key, value string }{
+		{"wechat.app_id", w.AppID}, {"wechat.app_secret", w.AppSecret}, {"wechat.mch_id", w.MchID},
+		{"wechat.mch_cert_serial", w.MchCertSerial}, {"wechat.mch_private_key", w.MchPrivateKey}, {"wechat.api_v3_key", w.APIv3Key},
+		{"wechat.pay_public_key", w.PayPublicKey}, {"wechat.pay_public_key_id", w.PayPublicKeyID},
+	} {
+		if f.value == "" {
+			problems.add(f.key, "is required without a sandbox")
+		}
 	}
-	if len(distinct) < 6 {
+}
+
+// Shortest secrets.
+const (
+	secretMin             = 32
+	adminPasswordMin      = 8
+	adminPasswordMinInUse = 12 // in production
+)
+
+// wellKnown are words that people put where a secret belongs, and those of examples.
+var wellKnown = []string{"secret", "password", "changeme", "change-me", "change_me", "tidemall", "admin", "example", "123456", "qwerty", "default", "letmein", "test"}
+
+func (c *Config) checkSecrets(problems *Problems) {
+	switch {
+	case c.Secret == "" && c.Env == Production:
+		problems.add("secret", "is required in production")
+	case c.Secret != "" && len(c.Secret) < secretMin:
+		problems.add("secret", "must have %d characters or more", secretMin)
+	case c.Secret != "" && c.Env == Production && guessable(c.Secret):
+		problems.add("secret", "is well known; use random characters")
+	}
+	if !username(c.Admin.Username) {
+		problems.add("admin.username", "must be 3–64 of a-z 0-9 . _ @ -")
+	}
+	p := c.Admin.Password
+	switch {
+	case p == "":
+	case c.Env == Production && (len(p) < adminPasswordMinInUse || guessable(p) || p == c.Admin.Username):
+		problems.add("admin.password", "is short or well known; %d characters or more", adminPasswordMinInUse)
+	case len(p) < adminPasswordMin || len(p) > 128:
+		problems.add("admin.password", "must have %d to 128 characters", adminPasswordMin)
+	}
+}
+
+// guessable reports whether a secret is one of the well-known words, repeated or with a few characters added, or has hardly any
+// different characters.
+func guessable(secret string) bool {
+	s := strings.ToLower(secret)
+	different := map[rune]bool{}
+	for _, r := range s {
+		different[r] = true
+	}
+	if len(different) < 6 {
 		return true
 	}
-	rest := lower
-	for _, known := range knownSecrets {
-		rest = strings.ReplaceAll(rest, known, "")
+	for _, word := range wellKnown {
+		s = strings.ReplaceAll(s, word, "")
 	}
-	return len(strings.Trim(rest, "-_. 0123456789")) == 0 && rest != lower
+	s = strings.Trim(s, "0123456789-_!.# ")
+	return len(s) < 8
 }
 
-func isAddr(s string) bool {
+func username(s string) bool {
+	if len(s) < 3 || len(s) > 64 || strings.ContainsAny(s[:1], "._@-") {
+		return false
+	}
+	return !strings.ContainsFunc(strings.ToLower(s), func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789._@-", r)
+	})
+}
+
+func hostPort(s string) bool {
 	_, port, err := net.SplitHostPort(s)
-	return err == nil && port != ""
+	if err != nil {
+		return false
+	}
+	n, err := strconv.Atoi(port)
+	return err == nil && n >= 0 && n <= 65535
 }
 
-func isBaseURL(s string) bool {
+func absoluteURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == "" && u.User == nil
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == ""
+}
+
+// reachable replaces an address that means all interfaces by one that can be called.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || (err == nil && ip.IsUnspecified()) {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
 }

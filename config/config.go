@@ -1,80 +1,12 @@
-// Package config is the one typed configuration: read from a YAML file and from TIDEMALL_* variables, checked as a whole before
-// anything starts, so that every problem is reported at once, by key.
+// Package config is the program's settings: one typed Config, read from a YAML file and TIDEMALL_* variables, checked as a whole
+// before anything starts. Nothing else in the program reads the environment.
 package config
 
 import (
-	"net"
-	"net/url"
-	"slices"
+	"log/slog"
+	"strings"
 	"time"
 )
-
-// Config has a field for every key. The key of a field is the path of its `key` tags joined by dots; its variable is TIDEMALL_ and
-// the key in upper case with "_" for ".". Fields tagged secret are never printed and may also come from a file that the
-// variable with _FILE behind it names.
-type Config struct {
-	Env     string `key:"env" doc:"development or production; production refuses embedded mode, the sandbox and weak secrets"`
-	DataDir string `key:"data_dir" doc:"Where the embedded database, pictures, keys and the sandbox's books are kept"`
-	Secret  string `key:"secret" secret:"true" doc:"Signs tokens and seals phone numbers, at least 32 characters; made once and kept in data_dir in development"`
-	Demo    bool   `key:"demo" doc:"Fill an empty database with the demo shop; default true when embedded"`
-
-	HTTP struct {
-		Addr           string   `key:"addr" doc:"Where the shop listens"`
-		PublicURL      string   `key:"public_url" doc:"How the shop is reached from outside; picture URLs start with it. Default derived from http.addr"`
-		TrustedProxies []string `key:"trusted_proxies" doc:"Addresses or networks of proxies whose X-Forwarded-For is believed"`
-	} `key:"http"`
-	MySQL struct {
-		DSN     string `key:"dsn" secret:"true" doc:"user:password@tcp(host:3306)/database; empty = embedded SQLite"`
-		Migrate bool   `key:"migrate" doc:"serve applies migrations by itself"`
-	} `key:"mysql"`
-	Redis struct {
-		Addrs    []string `key:"addrs" doc:"host:port, several = cluster, none = without Redis on purpose; empty = embedded when MySQL is too"`
-		Username string   `key:"username" doc:"ACL user"`
-		Password string   `key:"password" secret:"true" doc:"Password"`
-		DB       int      `key:"db" doc:"Number of the database; a cluster has only 0"`
-	} `key:"redis"`
-	Admin struct {
-		Username string `key:"username" doc:"Platform administrator, created at the first start only"`
-		Password string `key:"password" secret:"true" doc:"Its password; default random, printed once"`
-	} `key:"admin"`
-	WeChat  WeChat `key:"wechat"`
-	Timeout struct {
-		Shards int `key:"shards" doc:"Sorted sets per kind of deadline; cannot be changed later"`
-	} `key:"timeout"`
-	Order struct {
-		MaxUnpaid      int `key:"max_unpaid" doc:"Unpaid orders a shopper may have"`
-		OverdueAlarmMS int `key:"overdue_alarm_ms" doc:"How late an unpaid order may close before the audit complains"`
-	} `key:"order"`
-	RateLimit struct {
-		Enabled bool `key:"enabled" doc:"Limit requests by address and by token"`
-	} `key:"rate_limit"`
-	Shop struct {
-		Timezone string `key:"timezone" doc:"Days in reports, filters and order numbers"`
-	} `key:"shop"`
-	Log struct {
-		Level  string `key:"level" doc:"debug, info, warn or error"`
-		Format string `key:"format" doc:"text or json"`
-	} `key:"log"`
-}
-
-// WeChat has the settings of the mini-program and of WeChat Pay; the simulator hands out its own where it stands in.
-type WeChat struct {
-	Sandbox struct {
-		Addr string `key:"addr" doc:"Where serve runs the WeChat simulator; default 127.0.0.1:8081 in development while no wechat.mch_id is set, else off"`
-		URL  string `key:"url" doc:"A simulator that already runs, such as another replica's"`
-	} `key:"sandbox"`
-	AppID          string `key:"app_id" doc:"Of the mini-program"`
-	AppSecret      string `key:"app_secret" secret:"true" doc:"Of the mini-program"`
-	MchID          string `key:"mch_id" doc:"Merchant number of WeChat Pay"`
-	MchCertSerial  string `key:"mch_cert_serial" doc:"Serial number of the merchant's API certificate"`
-	MchPrivateKey  string `key:"mch_private_key" secret:"true" doc:"Private key of that certificate, PEM"`
-	APIv3Key       string `key:"api_v3_key" secret:"true" doc:"APIv3 key, 32 characters"`
-	PayPublicKey   string `key:"pay_public_key" secret:"true" doc:"WeChat Pay's public key, PEM"`
-	PayPublicKeyID string `key:"pay_public_key_id" doc:"Its id, PUB_KEY_ID_…"`
-	PushToken      string `key:"push_token" secret:"true" doc:"Token of the message push"`
-	PushAESKey     string `key:"push_aes_key" secret:"true" doc:"EncodingAESKey of the message push, 43 characters"`
-	NotifyBaseURL  string `key:"notify_base_url" doc:"Where WeChat reaches this shop; default http.public_url"`
-}
 
 // Environments.
 const (
@@ -82,71 +14,184 @@ const (
 	Production  = "production"
 )
 
-// NoRedis is the value of redis.addrs for running without Redis on purpose.
-const NoRedis = "none"
+// Config is all settings. The key of a field is its path of key tags, such as "http.addr"; its variable is TIDEMALL_ and the key
+// in upper case with _ for each dot. Values marked secret may also come from the file that the variable with _FILE names, and are
+// never printed.
+type Config struct {
+	Env       string    `key:"env" default:"development" doc:"development or production. production refuses what is only good for a trial: the embedded database, the WeChat sandbox, short or well-known secrets"`
+	HTTP      HTTP      `key:"http"`
+	DataDir   string    `key:"data_dir" default:"./data" doc:"Folder for the embedded database, pictures, the sandbox's books and the secret made at the first start"`
+	MySQL     MySQL     `key:"mysql"`
+	Redis     Redis     `key:"redis"`
+	Secret    string    `key:"secret" secret:"true" doc:"Signs tokens and seals phone numbers: 32 random characters or more, the same on all replicas. In development it may be empty; one is then made and kept in data_dir"`
+	Admin     Admin     `key:"admin"`
+	WeChat    WeChat    `key:"wechat"`
+	Timeout   Timeout   `key:"timeout"`
+	Order     Order     `key:"order"`
+	RateLimit RateLimit `key:"rate_limit"`
+	Shop      Shop      `key:"shop"`
+	Files     Files     `key:"files"`
+	Events    Events    `key:"events"`
+	Log       Log       `key:"log"`
+	Demo      bool      `key:"demo" default:"" shown:"true when embedded, else false" doc:"Fills an empty database with the demo shop, never another"`
 
-// defaults returns a configuration as it is when nothing is said.
-func defaults() *Config {
-	c := &Config{Env: Development, DataDir: "./data"}
-	c.HTTP.Addr = "127.0.0.1:8080"
-	c.MySQL.Migrate = true
-	c.Admin.Username = "admin"
-	c.Timeout.Shards = 64
-	c.Order.MaxUnpaid = 20
-	c.Order.OverdueAlarmMS = 60_000
-	c.RateLimit.Enabled = true
-	c.Shop.Timezone = "Asia/Shanghai"
-	c.Log.Level, c.Log.Format = "info", "text"
-	return c
+	derived derived
 }
 
-// derive fills in what depends on other keys and was not said; said holds the keys that were.
-func (c *Config) derive(said map[string]bool) {
-	if !said["demo"] {
-		c.Demo = c.Embedded()
+// HTTP is where the shop listens and how it is reached.
+type HTTP struct {
+	Addr           string   `key:"addr" default:"127.0.0.1:8080" doc:"Address to listen on"`
+	PublicURL      string   `key:"public_url" shown:"made from http.addr" doc:"Where shoppers and WeChat reach the shop; URLs of pictures start with it"`
+	TrustedProxies []string `key:"trusted_proxies" doc:"Addresses or networks of reverse proxies whose X-Forwarded-For is believed"`
+	ShutdownMS     int      `key:"shutdown_ms" default:"15000" min:"0" max:"600000" doc:"How long requests in flight may take after SIGTERM"`
+}
+
+// MySQL is the database; without a DSN the shop runs on SQLite in data_dir.
+type MySQL struct {
+	DSN     string `key:"dsn" secret:"true" doc:"MySQL, MariaDB or TiDB, such as user:password@tcp(host:3306)/tidemall. Empty: embedded SQLite"`
+	Migrate bool   `key:"migrate" default:"true" doc:"Apply migrations when serving; otherwise run tidemall migrate up"`
+}
+
+// Redis is where deadlines are scheduled.
+type Redis struct {
+	Addrs    []string `key:"addrs" doc:"host:port; several mean a cluster; none means without Redis on purpose. May only be empty when mysql.dsn is too: Redis is then embedded"`
+	DB       int      `key:"db" default:"0" min:"0" max:"1023" doc:"Number of the database; 0 with a cluster"`
+	Username string   `key:"username" doc:"User of Redis' access list"`
+	Password string   `key:"password" secret:"true" doc:"Password of Redis"`
+	TLS      bool     `key:"tls" default:"false" doc:"Talk TLS to Redis"`
+}
+
+// Admin is the administrator made at the first start.
+type Admin struct {
+	Username string `key:"username" default:"admin" doc:"Platform administrator made at the first start, when there is no admin at all"`
+	Password string `key:"password" secret:"true" shown:"random, printed once" doc:"Password of that administrator; 8 characters or more, 12 in production"`
+}
+
+// WeChat is what WeChat issued to the merchant, or the simulator that stands in.
+type WeChat struct {
+	Sandbox        Sandbox `key:"sandbox"`
+	AppID          string  `key:"app_id" shown:"from the sandbox" doc:"The mini-program's AppID"`
+	AppSecret      string  `key:"app_secret" secret:"true" shown:"from the sandbox" doc:"The mini-program's AppSecret"`
+	MchID          string  `key:"mch_id" shown:"from the sandbox" doc:"Merchant number at WeChat Pay"`
+	MchCertSerial  string  `key:"mch_cert_serial" shown:"from the sandbox" doc:"Serial number of the merchant's API certificate"`
+	MchPrivateKey  string  `key:"mch_private_key" secret:"true" shown:"from the sandbox" doc:"The merchant's private key, PEM"`
+	APIv3Key       string  `key:"api_v3_key" secret:"true" shown:"from the sandbox" doc:"The APIv3 key, 32 bytes"`
+	PayPublicKey   string  `key:"pay_public_key" secret:"true" shown:"from the sandbox" doc:"WeChat Pay's public key, PEM"`
+	PayPublicKeyID string  `key:"pay_public_key_id" shown:"from the sandbox" doc:"Its id, PUB_KEY_ID_…"`
+	PushToken      string  `key:"push_token" secret:"true" shown:"from the sandbox" doc:"Token of the message push; empty: no message push"`
+	PushAESKey     string  `key:"push_aes_key" secret:"true" shown:"from the sandbox" doc:"EncodingAESKey of the message push, 43 characters"`
+	NotifyBaseURL  string  `key:"notify_base_url" shown:"http.public_url" doc:"Where WeChat sends callbacks; https for the real one"`
+}
+
+// Sandbox is the WeChat simulator.
+type Sandbox struct {
+	Addr string `key:"addr" shown:"127.0.0.1:8081 in development while wechat.mch_id is not set, else off" doc:"Where serve runs the simulator; empty: nowhere"`
+	URL  string `key:"url" doc:"A simulator that runs already, such as another replica's or tidemall sandbox"`
+}
+
+// Timeout is the timeout module.
+type Timeout struct {
+	Shards int `key:"shards" default:"64" min:"1" max:"1024" doc:"Sorted sets a kind of deadline is spread over; fixed at the first start"`
+}
+
+// Order has the rules of orders.
+type Order struct {
+	MaxUnpaid      int `key:"max_unpaid" default:"20" min:"1" max:"1000" doc:"Unpaid orders a shopper may have"`
+	OverdueAlarmMS int `key:"overdue_alarm_ms" default:"60000" min:"1000" max:"86400000" doc:"An unpaid order this long past its deadline is a violation of invariant A8"`
+}
+
+// RateLimit is how many requests a caller may make in the long run; three seconds' worth may come at once.
+type RateLimit struct {
+	Enabled          bool `key:"enabled" default:"true" doc:"Answer 429 to callers who ask too often"`
+	ShopperPerSecond int  `key:"shopper_per_second" default:"100" min:"1" max:"1000000" doc:"Requests of a logged-in shopper"`
+	AdminPerSecond   int  `key:"admin_per_second" default:"500" min:"1" max:"1000000" doc:"Requests of a logged-in admin"`
+	IPPerSecond      int  `key:"ip_per_second" default:"1000" min:"1" max:"1000000" doc:"Requests of an address without a good token; a whole campus may share one"`
+}
+
+// Shop is the shop itself.
+type Shop struct {
+	Timezone string `key:"timezone" default:"Asia/Shanghai" doc:"Days in reports and filters are days there"`
+}
+
+// Files is where pictures are kept.
+type Files struct {
+	URL string `key:"url" shown:"data_dir/files" doc:"A bucket, such as s3://name?region=…; replicas must share it"`
+}
+
+// Events is where events go besides the shop itself.
+type Events struct {
+	Transport string   `key:"transport" default:"none" doc:"none, redis (streams), kafka or nats"`
+	Addrs     []string `key:"addrs" shown:"redis.addrs for redis" doc:"host:port of the brokers"`
+	Prefix    string   `key:"prefix" default:"tidemall." doc:"Put before each topic's name"`
+}
+
+// Log is the log on standard error.
+type Log struct {
+	Level  string `key:"level" default:"info" doc:"debug, info, warn or error"`
+	Format string `key:"format" default:"text" doc:"text or json"`
+}
+
+// derived remembers what was not set but made from something else.
+type derived struct {
+	publicURL, notifyBaseURL bool
+	zone                     *time.Location
+}
+
+// None in redis.addrs means without Redis on purpose.
+const None = "none"
+
+// Embedded reports whether the shop runs on its own SQLite.
+func (c *Config) Embedded() bool { return c.MySQL.DSN == "" }
+
+// RedisEmbedded reports whether Redis runs in the process.
+func (c *Config) RedisEmbedded() bool { return len(c.Redis.Addrs) == 0 }
+
+// RedisOff reports whether the shop does without Redis on purpose.
+func (c *Config) RedisOff() bool { return len(c.Redis.Addrs) == 1 && c.Redis.Addrs[0] == None }
+
+// Zone returns shop.timezone.
+func (c *Config) Zone() *time.Location { return c.derived.zone }
+
+// SandboxStandsIn reports whether a simulator takes WeChat's place.
+func (c *Config) SandboxStandsIn() bool {
+	return c.WeChat.Sandbox.Addr != "" || c.WeChat.Sandbox.URL != ""
+}
+
+// Listening makes the URLs that were not set from the address that the shop listens on in truth, where http.addr left the port to
+// the system.
+func (c *Config) Listening(addr string) {
+	if c.derived.publicURL {
+		c.HTTP.PublicURL = "http://" + reachable(addr)
 	}
-	if c.HTTP.PublicURL == "" {
-		c.HTTP.PublicURL = urlOf(c.HTTP.Addr)
-	}
-	if !said["wechat.sandbox.addr"] && c.Env == Development && c.WeChat.MchID == "" && c.WeChat.Sandbox.URL == "" {
-		c.WeChat.Sandbox.Addr = "127.0.0.1:8081"
-	}
-	if c.WeChat.NotifyBaseURL == "" {
+	if c.derived.notifyBaseURL {
 		c.WeChat.NotifyBaseURL = c.HTTP.PublicURL
 	}
 }
 
-// urlOf is how a listener is reached from the same machine.
-func urlOf(addr string) string {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return ""
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return (&url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}).String()
+// Level returns log.level.
+func (c *Config) Level() slog.Level {
+	var l slog.Level
+	_ = l.UnmarshalText([]byte(c.Log.Level)) // checked by Load
+	return l
 }
 
-// Embedded reports whether the shop runs on the database inside the process.
-func (c *Config) Embedded() bool { return c.MySQL.DSN == "" }
-
-// WithoutRedis reports whether the shop is to run without Redis on purpose.
-func (c *Config) WithoutRedis() bool { return slices.Equal(c.Redis.Addrs, []string{NoRedis}) }
-
-// Sandboxed reports whether the WeChat simulator stands in for WeChat.
-func (c *Config) Sandboxed() bool { return c.WeChat.Sandbox.Addr != "" || c.WeChat.Sandbox.URL != "" }
-
-// Zone returns shop.timezone.
-func (c *Config) Zone() *time.Location {
-	zone, err := time.LoadLocation(c.Shop.Timezone)
-	if err != nil {
-		return time.UTC // check has refused such a configuration
+// String lists the settings, one a line, without secrets.
+func (c *Config) String() string {
+	var b strings.Builder
+	for _, l := range leavesOf(c) {
+		b.WriteString(l.key + " = " + l.show() + "\n")
 	}
-	return zone
+	return b.String()
 }
 
-// OverdueAlarm returns order.overdue_alarm_ms.
-func (c *Config) OverdueAlarm() time.Duration {
-	return time.Duration(c.Order.OverdueAlarmMS) * time.Millisecond
+// GoString is String: no verb of fmt shows a secret.
+func (c *Config) GoString() string { return c.String() }
+
+// LogValue keeps secrets out of logs.
+func (c *Config) LogValue() slog.Value {
+	var attrs []slog.Attr
+	for _, l := range leavesOf(c) {
+		attrs = append(attrs, slog.String(l.key, l.show()))
+	}
+	return slog.GroupValue(attrs...)
 }

@@ -1,11 +1,11 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/knadh/koanf/parsers/yaml"
@@ -13,198 +13,135 @@ import (
 	"github.com/knadh/koanf/v2"
 )
 
-const prefix = "TIDEMALL_"
-
-// Problem is one thing that is wrong, with the key or variable that it is about.
+// Problem is one thing wrong with the settings.
 type Problem struct{ Key, Text string }
 
-// Problems is the error of a configuration: everything that is wrong with it.
+// Problems is everything wrong with the settings. Its text names keys and rules, never values of secrets.
 type Problems []Problem
 
-// Error lists all problems, one a line.
+// Error lists the problems, one a line.
 func (p Problems) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "the configuration has %d problem(s):", len(p))
-	for _, one := range p {
-		fmt.Fprintf(&b, "\n  %s: %s", one.Key, one.Text)
+	lines := make([]string, len(p))
+	for i, one := range p {
+		lines[i] = one.Key + ": " + one.Text
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
 }
 
 func (p *Problems) add(key, format string, args ...any) {
 	*p = append(*p, Problem{key, fmt.Sprintf(format, args...)})
 }
 
-// field is a key with the place of its value.
-type field struct {
-	key    string
-	secret bool
-	value  reflect.Value
-}
-
-// variable returns the name of the key's variable.
-func (f field) variable() string {
-	return prefix + strings.ToUpper(strings.ReplaceAll(f.key, ".", "_"))
-}
-
-// fields lists every key of a configuration in the order of the struct.
-func (c *Config) fields() []field { return fieldsOf("", reflect.ValueOf(c).Elem()) }
-
-func fieldsOf(path string, v reflect.Value) []field {
-	var out []field
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		key := f.Tag.Get("key")
-		if path != "" {
-			key = path + "." + key
-		}
-		if f.Type.Kind() == reflect.Struct {
-			out = append(out, fieldsOf(key, v.Field(i))...)
-			continue
-		}
-		out = append(out, field{key: key, secret: f.Tag.Get("secret") == "true", value: v.Field(i)})
-	}
-	return out
-}
-
-// Load reads the file, if its name is not empty, then the variables in environ (as of os.Environ), which win. It returns the
-// checked configuration and warnings that do not keep the shop from starting. The error is Problems.
-func Load(file string, environ []string) (*Config, []string, error) {
-	c := defaults()
-	said := map[string]bool{}
+// Load reads the settings: defaults, over them the YAML file (none where the name is empty), over that the variables of environ,
+// which is os.Environ(). All that is wrong is reported at once, as Problems. Warnings are for the log. Nothing is written.
+func Load(file string, environ []string) (c *Config, warnings []string, err error) {
+	c = &Config{}
 	var problems Problems
-	if file != "" {
-		c.readFile(file, said, &problems)
+	leaves := leavesOf(c)
+	for _, l := range leaves {
+		if l.hasFallback {
+			if err := l.assign(l.fallback); err != nil {
+				return nil, nil, fmt.Errorf("default of %s: %w", l.key, err)
+			}
+		}
 	}
-	warnings := c.readVariables(environ, said, &problems)
-	c.derive(said)
-	c.check(&problems)
+	readable := loadFile(file, leaves, &problems)
+	warnings = loadVariables(environ, leaves, &problems)
+	if readable { // else most of what is missing would be reported for that reason alone
+		warnings = append(warnings, c.complete(leaves, &problems)...)
+	}
 	if len(problems) > 0 {
 		return nil, warnings, problems
 	}
 	return c, warnings, nil
 }
 
-func (c *Config) readFile(file string, said map[string]bool, problems *Problems) {
-	text, err := os.ReadFile(file)
+func loadFile(file string, leaves []*leaf, problems *Problems) (readable bool) {
+	if file == "" {
+		return true
+	}
+	content, err := os.ReadFile(file)
 	if err != nil {
-		problems.add("--config", "%s", err)
-		return
+		problems.add("--config", "cannot be read: %v", err)
+		return false
 	}
 	k := koanf.New(".")
-	if err := k.Load(rawbytes.Provider(text), yaml.Parser()); err != nil {
-		problems.add("--config", "%s is not YAML: %s", file, err)
-		return
+	if err := k.Load(rawbytes.Provider(content), yaml.Parser()); err != nil {
+		problems.add("--config", "%s is not YAML: %v", file, err)
+		return false
 	}
-	known := map[string]field{}
-	for _, f := range c.fields() {
-		known[f.key] = f
+	values := map[string]any{}
+	flatten(k.Raw(), "", leaves, values)
+	for _, l := range leaves {
+		if v, ok := values[l.key]; ok {
+			delete(values, l.key)
+			l.set = true
+			if err := l.assignYAML(v); err != nil {
+				problems.add(l.key, "%v", err)
+			}
+		}
 	}
-	all := k.All()
-	for _, key := range k.Keys() {
-		f, ok := known[key]
-		if !ok {
-			problems.add(key, "is no key of the configuration; see docs/configuration.md")
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		problems.add(key, "there is no such setting")
+	}
+	return true
+}
+
+// flatten writes nested maps as dotted keys. A map where a setting is expected stays one, to be refused by its type.
+func flatten(m map[string]any, prefix string, leaves []*leaf, out map[string]any) {
+	for name, v := range m {
+		key := prefix + name
+		known := slices.ContainsFunc(leaves, func(l *leaf) bool { return l.key == key })
+		if sub, ok := v.(map[string]any); ok && !known {
+			flatten(sub, key+".", leaves, out)
 			continue
 		}
-		said[key] = true
-		if err := f.setAny(all[key]); err != nil {
-			problems.add(key, "%s", err)
+		section := slices.ContainsFunc(leaves, func(l *leaf) bool { return strings.HasPrefix(l.key, key+".") })
+		if v == nil && section {
+			continue // a heading with everything under it commented out
 		}
+		out[key] = v
 	}
 }
 
-// readVariables reads TIDEMALL_* and …_FILE. A variable nobody knows is a warning only: Kubernetes makes some up.
-func (c *Config) readVariables(environ []string, said map[string]bool, problems *Problems) (warnings []string) {
-	given := map[string]string{}
-	for _, e := range environ {
-		if name, value, ok := strings.Cut(e, "="); ok && strings.HasPrefix(name, prefix) {
-			given[name] = value
+func loadVariables(environ []string, leaves []*leaf, problems *Problems) (warnings []string) {
+	env := map[string]string{}
+	for _, line := range environ {
+		if name, value, ok := strings.Cut(line, "="); ok && strings.HasPrefix(name, "TIDEMALL_") {
+			env[name] = value
 		}
 	}
-	for _, f := range c.fields() {
-		name := f.variable()
-		value, ok := given[name]
-		if path, fromFile := given[name+"_FILE"]; f.secret && fromFile && path != "" {
-			if ok && value != "" {
-				problems.add(f.key, "both %s and %s_FILE are set; keep one", name, name)
+	for _, l := range leaves {
+		value, set := env[l.variable]
+		delete(env, l.variable)
+		if l.secret {
+			file := env[l.variable+"_FILE"]
+			delete(env, l.variable+"_FILE")
+			switch {
+			case file != "" && value != "":
+				problems.add(l.key, "%s and %s_FILE are both set", l.variable, l.variable)
+				continue
+			case file != "":
+				content, err := os.ReadFile(file)
+				if err != nil {
+					problems.add(l.key, "the file of %s_FILE cannot be read: %v", l.variable, errors.Unwrap(err))
+					continue
+				}
+				value, set = strings.TrimRight(string(content), "\r\n"), true
 			}
-			text, err := os.ReadFile(path)
-			if err != nil {
-				problems.add(f.key, "%s_FILE: %s", name, err)
-			}
-			value, ok = strings.TrimRight(string(text), "\r\n"), true
 		}
-		delete(given, name)
-		if f.secret {
-			delete(given, name+"_FILE")
-		}
-		if !ok {
+		if !set {
 			continue
 		}
-		said[f.key] = true
-		if err := f.set(value); err != nil {
-			problems.add(f.key, "%s: %s", name, err)
+		l.set = true
+		if err := l.assign(value); err != nil {
+			problems.add(l.key, "%v", err)
 		}
 	}
-	for name := range given {
-		if !strings.HasPrefix(name, prefix+"TEST_") {
-			warnings = append(warnings, name+" is no variable of the configuration; it is ignored")
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if !strings.HasPrefix(name, "TIDEMALL_TEST_") {
+			warnings = append(warnings, name+" is no setting and is ignored") // Kubernetes sets such for a service of that name
 		}
 	}
-	slices.Sort(warnings)
 	return warnings
-}
-
-// set reads a value from text. Lists are separated by commas.
-func (f field) set(text string) error {
-	switch f.value.Kind() {
-	case reflect.String:
-		f.value.SetString(text)
-	case reflect.Bool:
-		b, err := strconv.ParseBool(strings.ToLower(strings.TrimSpace(text)))
-		if err != nil {
-			return fmt.Errorf("want true or false")
-		}
-		f.value.SetBool(b)
-	case reflect.Int:
-		n, err := strconv.Atoi(strings.TrimSpace(text))
-		if err != nil {
-			return fmt.Errorf("want a whole number")
-		}
-		f.value.SetInt(int64(n))
-	case reflect.Slice:
-		list := []string{}
-		for part := range strings.SplitSeq(text, ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				list = append(list, part)
-			}
-		}
-		f.value.Set(reflect.ValueOf(list))
-	default:
-		panic("config: a field of a kind that set does not know: " + f.key)
-	}
-	return nil
-}
-
-// setAny reads a value from YAML.
-func (f field) setAny(v any) error {
-	switch v := v.(type) {
-	case nil:
-		return f.set("")
-	case []any:
-		if f.value.Kind() != reflect.Slice {
-			return fmt.Errorf("want one value, not a list")
-		}
-		list := make([]string, len(v))
-		for i, part := range v {
-			list[i] = strings.TrimSpace(fmt.Sprint(part))
-		}
-		f.value.Set(reflect.ValueOf(list))
-		return nil
-	case map[string]any:
-		return fmt.Errorf("want a value, not a section")
-	default:
-		return f.set(fmt.Sprint(v))
-	}
 }

@@ -11,48 +11,55 @@ import (
 	"strings"
 )
 
-// minSecret is the shortest secret that is accepted.
-const minSecret = 32
+// secretFile is the secret's name in data_dir.
+const secretFile = "secret"
 
-// EnsureSecret returns the secret of the configuration or, in development where none is given, the one kept in data_dir, made at
-// the first start with mode 0600. Processes that start together agree on one.
-func (c *Config) EnsureSecret() (string, error) {
+// EnsureSecret fills in an empty secret: the one kept in data_dir, or a new one that is kept there from now on, readable by the
+// owner only. Of processes that start together one makes it and all use it. In production Load has seen to it that it is set.
+func (c *Config) EnsureSecret() error {
 	if c.Secret != "" {
-		return c.Secret, nil
-	}
-	if err := os.MkdirAll(c.DataDir, 0o750); err != nil {
-		return "", fmt.Errorf("data_dir: %w", err)
-	}
-	path := filepath.Join(c.DataDir, "secret")
-	if err := makeSecret(path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("making %s: %w", path, err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	secret := strings.TrimSpace(string(text))
-	if len(secret) < minSecret {
-		return "", fmt.Errorf("%s holds no secret of %d characters; remove it, or set TIDEMALL_SECRET", path, minSecret)
-	}
-	return secret, nil
-}
-
-// makeSecret writes a new secret and links it to its place at once, so that nobody reads half of it and the first one wins.
-func makeSecret(path string) error {
-	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
-	var random [32]byte
-	_, _ = rand.Read(random[:])                               // never fails, see crypto/rand
-	tmp, err := os.CreateTemp(filepath.Dir(path), "secret-*") // mode 0600
+	if err := os.MkdirAll(c.DataDir, 0o755); err != nil {
+		return fmt.Errorf("data_dir: %w", err)
+	}
+	path := filepath.Join(c.DataDir, secretFile)
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeSecret(path); err != nil {
+			return fmt.Errorf("secret: %w", err)
+		}
+		content, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return fmt.Errorf("secret: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return fmt.Errorf("secret: %w", err)
+	}
+	c.Secret = strings.TrimSpace(string(content))
+	if len(c.Secret) < secretMin {
+		return fmt.Errorf("secret: %s holds fewer than %d characters", path, secretMin)
+	}
+	return nil
+}
+
+// makeSecret writes a whole file beside the path (O_EXCL, 0600) and links it there: the link fails where another process was
+// faster, and nobody ever reads half a secret.
+func makeSecret(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".secret-*")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(tmp.Name()) }()
-	_, err = tmp.WriteString(hex.EncodeToString(random[:]) + "\n")
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+	defer func() { _ = os.Remove(f.Name()) }()
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails
+	_, err = f.WriteString(hex.EncodeToString(b[:]) + "\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Link(tmp.Name(), path)
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }

@@ -1,0 +1,65 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markdown returns the reference of all settings; docs/configuration.md is it.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString(`# Configuration
+
+<!-- Made from package config by "go test ./config -run TestDocument -update". -->
+
+Settings come from a YAML file (` + "`tidemall serve --config FILE`" + `) and from variables, which win. The variable of a key is
+` + "`TIDEMALL_`" + ` and the key in upper case with ` + "`_`" + ` for each dot. Secrets (🔑) may also come from a file: set the variable with
+` + "`_FILE`" + ` added to its path. An empty variable means empty; lists are comma-separated; unknown variables only warn, unknown keys in
+the file are refused. Everything that is wrong is reported at once.
+
+| key | variable | default | |
+|---|---|---|---|
+`)
+	for _, l := range leavesOf(&Config{}) {
+		fallback := "empty"
+		switch {
+		case l.shown != "":
+			fallback = l.shown
+		case l.hasFallback:
+			fallback = "`" + l.fallback + "`"
+		}
+		mark := ""
+		if l.secret {
+			mark = " 🔑"
+		}
+		doc := l.doc
+		if l.max > 0 {
+			doc += fmt.Sprintf(" (%d to %d)", l.min, l.max)
+		}
+		fmt.Fprintf(&b, "| `%s`%s | `%s` | %s | %s |\n", l.key, mark, l.variable, fallback, strings.ReplaceAll(doc, "|", `\|`))
+	}
+	b.WriteString(`
+## Production
+
+` + "`env: production`" + ` refuses to start without ` + "`mysql.dsn`" + ` and ` + "`secret`" + `, with a secret that is short or well known, with an
+` + "`admin.password`" + ` that is, and with the WeChat sandbox.
+
+` + "```yaml" + `
+env: production
+http:
+  addr: 0.0.0.0:8080
+  public_url: https://shop.example.com
+  trusted_proxies: [10.0.0.0/8]
+mysql:
+  dsn: tidemall:…@tcp(mysql:3306)/tidemall
+redis:
+  addrs: [redis:6379]
+wechat:
+  app_id: wx…
+  mch_id: "1900000001"
+` + "```" + `
+
+The secrets are best mounted as files: ` + "`TIDEMALL_SECRET_FILE`, `TIDEMALL_WECHAT_APP_SECRET_FILE`, `TIDEMALL_WECHAT_MCH_PRIVATE_KEY_FILE`" + ` and so on.
+`)
+	return b.String()
+}
