@@ -12,6 +12,7 @@ type Operations struct {
 	ShopCatalog  *shop.Catalog
 	ShopCart     *shop.Carts
 	ShopCoupons  *shop.Coupons
+	ShopOrders   *shop.Orders
 	ShopPayments *shop.Payments
 
 	AdminCategories *admin.Categories
@@ -21,8 +22,12 @@ type Operations struct {
 	AdminFreight    *admin.Freight
 	AdminCarriers   *admin.Carriers
 
+	AdminOrders       *admin.Orders
 	AdminOrderChanges *admin.OrderChanges
 	AdminAnomalies    *admin.Anomalies
+	AdminPolicies     *admin.Policies
+	AdminMessages     *admin.Messages
+	AdminTimeouts     *admin.Timeouts
 
 	Notify *Notify
 }
@@ -35,6 +40,7 @@ func (r *Router) mount() {
 	mounted(r.group(""), pictures, r.deps.Files)
 	mounted(s, shopCart, r.deps.ShopCart)
 	mounted(s, shopCoupons, r.deps.ShopCoupons)
+	mounted(s, shopOrders, r.deps.ShopOrders)
 	mounted(s, shopPayments, r.deps.ShopPayments)
 
 	mounted(a, adminCategories, r.deps.AdminCategories)
@@ -44,8 +50,12 @@ func (r *Router) mount() {
 	mounted(a, adminCoupons, r.deps.AdminCoupons)
 	mounted(a, adminFreight, r.deps.AdminFreight)
 	mounted(a, adminCarriers, r.deps.AdminCarriers)
+	mounted(a, adminOrders, r.deps.AdminOrders)
 	mounted(a, adminOrderChanges, r.deps.AdminOrderChanges)
 	mounted(a, adminAnomalies, r.deps.AdminAnomalies)
+	mounted(a, adminPolicies, r.deps.AdminPolicies)
+	mounted(a, adminMessages, r.deps.AdminMessages)
+	mounted(a, adminTimeouts, r.deps.AdminTimeouts)
 
 	r.mountNotify()
 }

@@ -157,6 +157,8 @@ var damages = []damage{
 	{"A3", "another shopper's", sql("UPDATE coupons SET shopper_id = 6 WHERE id = 2"), "2", true},
 	{"A3", "given back with its order", sql("UPDATE coupons SET order_id = {timedout} WHERE id = 3"), "3", true},
 	{"A3", "given back while its order is paid", sql("UPDATE coupons SET state = 'available', order_id = NULL WHERE id = 2"), "T{paid}", true},
+	{"A3", "kept though everything was refunded", sql("UPDATE coupons SET state = 'used', order_id = {raised} WHERE id = 5"), "5", true},
+	{"A3", "given back though a piece is left", sql("UPDATE order_lines SET refunded_quantity = 1 WHERE id = {raised}1"), "T{raised}", false},
 	{"A3", "used by two orders", sql("UPDATE orders SET coupon_id = 2 WHERE id = {completed}"), "T{completed}", true},
 
 	{"A4", "more than the total", sql("UPDATE coupon_templates SET total = 3 WHERE id = 1"), "1", true},
@@ -195,7 +197,8 @@ var damages = []damage{
 	{"A7", "order counts another sum", sql("UPDATE orders SET refunded_fen = refunded_fen - 1 WHERE id = {shipped}"), "T{shipped}", true},
 	{"A7", "freight refunded that was not paid", sql("UPDATE refunds SET freight_fen = 201, amount_fen = amount_fen + 1 WHERE id = {refunded}1"), "T{refunded}", true},
 	{"A7", "amount is not its lines", sql("UPDATE refund_lines SET amount_fen = amount_fen - 1 WHERE line_id = {refunded}2"), "R{refunded}2", true},
-	{"A7", "refund of nothing", sql("UPDATE refunds SET amount_fen = 0 WHERE id = {timedout}9", "UPDATE payments SET refunded_fen = 0 WHERE id = {timedout}"), "LN{timedout}", true},
+	{"A7", "refund of less than nothing", sql("UPDATE refunds SET amount_fen = -1 WHERE id = {timedout}9", "UPDATE payments SET refunded_fen = -1 WHERE id = {timedout}"), "LN{timedout}", true},
+	{"A7", "refund of no payment", sql("UPDATE refunds SET payment_id = 0 WHERE id = {shipped}1", "UPDATE payments SET refunded_fen = 0 WHERE id = {shipped}", "UPDATE orders SET refunded_fen = 0 WHERE id = {shipped}"), "R{shipped}1", true},
 	{"A7", "refund of another order's payment", sql("UPDATE refunds SET payment_id = {completed} WHERE id = {shipped}1"), "R{shipped}1", true},
 	{"A7", "refund of another order's line", sql("UPDATE refund_lines SET line_id = {completed}1 WHERE line_id = {shipped}1"), "R{shipped}1", false},
 

@@ -9,15 +9,19 @@ func couponsFollowOrders() check {
 		{broken: "used coupon without a paid, shipped or completed order", walks: "coupons", sql: `
 			SELECT c.id AS ref FROM coupons c ` + orderOf + `WHERE c.id BETWEEN @lo AND @hi
 			AND c.state = 'used' AND (o.id IS NULL OR o.state NOT IN ('paid', 'shipped', 'completed'))`},
+		{broken: "used coupon of an order of which every piece was refunded", walks: "coupons", sql: `
+			SELECT c.id AS ref FROM coupons c ` + orderOf + `WHERE c.id BETWEEN @lo AND @hi
+			AND c.state = 'used' AND o.id IS NOT NULL AND NOT EXISTS (
+				SELECT 1 FROM order_lines l WHERE l.order_id = o.id AND l.refunded_quantity < l.quantity)`},
 		{broken: "coupon that is free or expired and still names an order", walks: "coupons", sql: `
 			SELECT c.id AS ref FROM coupons c WHERE c.id BETWEEN @lo AND @hi
 			AND (c.state NOT IN ('locked', 'used') AND c.order_id IS NOT NULL)`},
-		// Fully refunded orders gave theirs back, whatever their state.
+		// An order of which every piece was refunded gave its coupon back, whatever its state.
 		{broken: "order whose coupon is not held for it", walks: "orders", sql: `
 			SELECT o.no AS ref FROM orders o
 			LEFT JOIN coupons c ON c.id = o.coupon_id AND c.order_id = o.id AND c.shopper_id = o.shopper_id
 			WHERE o.id BETWEEN @lo AND @hi AND o.coupon_id <> 0 AND o.state <> 'closed'
-			AND NOT (o.payable_fen > 0 AND o.refunded_fen = o.payable_fen)
+			AND EXISTS (SELECT 1 FROM order_lines l WHERE l.order_id = o.id AND l.refunded_quantity < l.quantity)
 			AND (c.id IS NULL OR c.state <> CASE WHEN o.state = 'pending_payment' THEN 'locked' ELSE 'used' END)`},
 	}}
 }

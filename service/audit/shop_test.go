@@ -187,10 +187,13 @@ func (s *shop) refund(o *model.Order, l *model.OrderLine, quantity int64, freigh
 		r.FreightFen = o.FreightFen
 		r.AmountFen += r.FreightFen
 	}
+	if o.PayableFen == 0 {
+		r.PaymentID = 0
+	}
 	s.put(r, &model.RefundLine{RefundID: r.ID, LineID: l.ID, Quantity: quantity, AmountFen: lineFen})
 	s.exec("UPDATE order_lines SET refunding_quantity = ?, refunded_quantity = ?, refunded_fen = ? WHERE id = ?", quantity, quantity, lineFen, l.ID)
 	s.exec("UPDATE orders SET refunded_fen = refunded_fen + ? WHERE id = ?", r.AmountFen, o.ID)
-	s.exec("UPDATE payments SET refunded_fen = refunded_fen + ? WHERE id = ?", r.AmountFen, o.ID)
+	s.exec("UPDATE payments SET refunded_fen = refunded_fen + ? WHERE id = ?", r.AmountFen, r.PaymentID)
 	s.move(o, l, model.LedgerReturn, quantity, r.ID)
 	s.message("refund.created", fmt.Sprintf("refund:%d", r.ID), 1, o.MerchantID, r.CreatedAt)
 	s.message("refund.succeeded", fmt.Sprintf("refund:%d", r.ID), r.Version, o.MerchantID, r.EndedAt)
@@ -225,7 +228,8 @@ const (
 	cancelledOrder // by the shopper, after a change of price
 	refundedOrder  // in full before shipping
 	otherOrder     // merchant 2's
-	raisedOrder    // 333 dearer, paid, both lines refunded after shipping
+	raisedOrder    // 333 dearer, paid, both lines refunded after shipping, the coupon given back
+	givenOrder     // nothing to pay, and refunded before shipping
 )
 
 const waitingMessage = 900
@@ -251,12 +255,14 @@ func healthy(t *testing.T, tx *store.Tx) *shop {
 	s.order(sold{id: cancelledOrder, adjust: 50, states: list(pending, pending, closed), reason: model.CloseShopper})
 	s.order(sold{id: refundedOrder, coupon: 4, states: list(pending, paid, closed), reason: model.CloseRefunded, attempt: model.AttemptPaid, refunded: [2]int64{2, 1}, freight: true})
 	s.order(sold{id: otherOrder, merchant: 2, states: list(pending, paid), attempt: model.AttemptPaid})
-	s.order(sold{id: raisedOrder, adjust: 333, states: list(pending, pending, paid, shipped), attempt: model.AttemptPaid, shipped: true, refunded: [2]int64{2, 1}})
+	s.order(sold{id: givenOrder, adjust: -1800, states: list(pending, pending, paid, paid, closed), reason: model.CloseRefunded, refunded: [2]int64{2, 1}})
+	s.order(sold{id: raisedOrder, coupon: 5, adjust: 333, states: list(pending, pending, paid, shipped), attempt: model.AttemptPaid, shipped: true, refunded: [2]int64{2, 1}})
 	s.exec("UPDATE orders SET pay_deadline = ?, closing_reason = 'timeout', closing_note = 'wechat', closing_next_at = ? WHERE id = ?", now.Add(-9*hour), now, closingOrder)
 	s.coupon(1, model.CouponLocked, pendingOrder)
 	s.coupon(2, model.CouponUsed, paidOrder)
 	s.coupon(3, model.CouponAvailable, 0)
 	s.coupon(4, model.CouponExpired, 0)
+	s.coupon(5, model.CouponAvailable, 0)
 	s.late(timedOutOrder, 1640)
 	s.put(&model.Aftersale{ID: 1, OrderID: shippedOrder, MerchantID: 1, ShopperID: 5, State: model.AftersaleRefunded, RefundID: 10*shippedOrder + 1},
 		&model.AftersaleLine{AftersaleID: 1, LineID: 10*shippedOrder + 1, Quantity: 1})

@@ -28,13 +28,41 @@ type Draft struct {
 	RolloutPercent int
 }
 
-// Change is what may be changed of a policy; nil leaves a value as it is. What a policy applies to never changes: the orders
-// that it was rolled out to are known by its id. Version is the one that was read.
+// Change is what may be changed of a policy; nil leaves a value as it is. Version is the one that was read. What a policy
+// applies to never changes, since the orders that it was rolled out to are known by its id: Stage, MerchantID, OrderType and
+// BizLine, where given, must be what they are.
 type Change struct {
 	DurationMS     *int64
 	Enabled        *bool
 	RolloutPercent *int
 	Version        int64
+
+	Stage      *string
+	MerchantID *int64
+	OrderType  *string
+	BizLine    *string
+}
+
+// same refuses a change of what the policy applies to.
+func (c Change) same(row model.TimeoutPolicy) error {
+	bad := fault.New(fault.ValidationFailed)
+	for _, f := range []struct {
+		name    string
+		differs bool
+	}{
+		{"stage", c.Stage != nil && *c.Stage != row.Stage},
+		{"merchant_id", c.MerchantID != nil && *c.MerchantID != row.MerchantID},
+		{"order_type", c.OrderType != nil && *c.OrderType != row.OrderType},
+		{"biz_line", c.BizLine != nil && *c.BizLine != row.BizLine},
+	} {
+		if f.differs {
+			bad.With(f.name, fault.FieldChoice, "不能修改，请新建策略", "cannot be changed; make another policy")
+		}
+	}
+	if len(bad.Fields) > 0 {
+		return bad
+	}
+	return nil
 }
 
 // Create stores a new policy as its version 1. Values out of range fail with validation_failed, a policy beyond the creator's
@@ -75,6 +103,9 @@ func (p *Policies) Update(ctx context.Context, by By, id int64, c Change) (model
 		}
 		if c.Version != row.Version {
 			return fault.New(fault.StaleVersion)
+		}
+		if err := c.same(row); err != nil {
+			return err
 		}
 		if c.DurationMS != nil {
 			row.DurationMS = *c.DurationMS

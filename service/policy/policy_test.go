@@ -289,6 +289,24 @@ func TestInputIsChecked(t *testing.T) {
 	}
 }
 
+func TestWhatAPolicyAppliesToNeverChanges(t *testing.T) {
+	s := storetest.SQLite(t)
+	p := started(t, s)
+	row := create(t, p, pay(minute))
+	for field, c := range map[string]Change{
+		"stage": {Stage: ptr("ship")}, "merchant_id": {MerchantID: ptr(int64(3))}, "order_type": {OrderType: ptr("goods")}, "biz_line": {BizLine: ptr("live")},
+	} {
+		c.Version, c.DurationMS = 1, ptr(2*minute)
+		if _, err := p.Update(t.Context(), platform, row.ID, c); !out(err, field) {
+			t.Errorf("%s: %v, want a problem with it", field, err)
+		}
+	}
+	same := Change{Stage: ptr(StagePay), MerchantID: ptr(int64(0)), OrderType: ptr(""), BizLine: ptr(""), DurationMS: ptr(2 * minute), Version: 1}
+	if row, err := p.Update(t.Context(), platform, row.ID, same); err != nil || row.DurationMS != 2*minute {
+		t.Errorf("the same scope: %+v, %v", row, err)
+	}
+}
+
 func TestVersionsAndRollback(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		p := started(t, s)
