@@ -108,6 +108,7 @@ fmt: ## format the Go code
 .PHONY: generate
 generate: ## files made from the code
 	@go generate $(NOUI) ./...
+	@go test ./config -run TestDocument -update >/dev/null
 
 .PHONY: clean
 clean: ## remove what was built; the data directory stays
