@@ -15,14 +15,23 @@ import (
 // it is logged.
 const clockAlarm = 500 * time.Millisecond
 
+// A clock is read until the answer took no longer than readingTight, and so
+// many times at most.
+const (
+	readings     = 10
+	readingTight = 200 * time.Microsecond
+)
+
 // clock is the local monotonic clock plus a measured offset.
 //
 // One reading of a remote clock bounds the offset from both sides, by the
-// instants before the question and after the answer. The offset moves only
-// when it lies outside of these bounds, and then to the nearer one, so that
-// noise of the network never shows. While Redis answers, the database's clock
-// (or, where it has none, the local wall clock) is measured beside it, and the
-// difference is carried when Redis goes away: a switch moves nothing.
+// instants before the question and after the answer. The first offset is the
+// lower bound, so that what is unknown makes the clock slow and nothing fires
+// early. From then on the offset moves only when it lies outside of the bounds,
+// and then to the nearer one, so that noise of the network never shows. While
+// Redis answers, the database's clock (or, where it has none, the local wall
+// clock) is measured beside it, and the difference, with its bounds, is carried
+// when Redis goes away: a switch moves nothing.
 type clock struct {
 	start  time.Time // with its monotonic reading
 	offset atomic.Int64
@@ -33,7 +42,7 @@ type clock struct {
 
 	mu       sync.Mutex
 	measured bool
-	carry    int64 // Redis minus the second clock, last measured together
+	carry    bounds // Redis minus the second clock, last measured together
 	dbClock  dbClock
 	alarmed  bool
 }
@@ -60,8 +69,10 @@ func (c *clock) local() int64 { return c.start.UnixNano() + int64(time.Since(c.s
 // bounds is what one reading says about an offset.
 type bounds struct{ low, high int64 }
 
-func (b bounds) middle() int64           { return b.low + (b.high-b.low)/2 }
-func (b bounds) shift(by int64) bounds   { return bounds{b.low + by, b.high + by} }
+func (b bounds) plus(o bounds) bounds    { return bounds{b.low + o.low, b.high + o.high} }
+func (b bounds) minus(o bounds) bounds   { return bounds{b.low - o.high, b.high - o.low} }
+func (b bounds) width() int64            { return b.high - b.low }
+func (b bounds) middle() time.Duration   { return time.Duration(b.low + b.width()/2) }
 func (b bounds) clamp(value int64) int64 { return min(max(value, b.low), b.high) }
 
 // measure reads the clocks that answer and adjusts the offset.
@@ -75,14 +86,14 @@ func (c *clock) measure(ctx context.Context, from feed) {
 		if first, ok := c.read(ctx, c.redisTime); ok {
 			c.adopt(first)
 			if secondOK {
-				c.carry = first.middle() - second.middle()
-				c.alarm(time.Duration(c.carry))
+				c.carry = first.minus(second)
+				c.alarm(c.carry.middle())
 			}
 			return
 		}
 	}
 	if secondOK {
-		c.adopt(second.shift(c.carry))
+		c.adopt(second.plus(c.carry))
 	}
 }
 
@@ -90,13 +101,13 @@ func (c *clock) measure(ctx context.Context, from feed) {
 func (c *clock) difference() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Duration(c.carry)
+	return c.carry.middle()
 }
 
 func (c *clock) adopt(b bounds) {
 	if !c.measured {
 		c.measured = true
-		c.offset.Store(b.middle())
+		c.offset.Store(b.low)
 		return
 	}
 	c.offset.Store(b.clamp(c.offset.Load()))
@@ -125,10 +136,10 @@ func (c *clock) readSecond(ctx context.Context) (bounds, bool) {
 	return c.read(ctx, func(context.Context) (int64, error) { return time.Now().UnixNano(), nil })
 }
 
-// read takes the tightest of three readings.
+// read takes the tightest of a few readings, one if that is tight enough.
 func (c *clock) read(ctx context.Context, remote func(context.Context) (int64, error)) (bounds, bool) {
 	var best bounds
-	for i := range 3 {
+	for i := range readings {
 		before := c.local()
 		at, err := remote(ctx)
 		after := c.local()
@@ -136,8 +147,11 @@ func (c *clock) read(ctx context.Context, remote func(context.Context) (int64, e
 			return bounds{}, false
 		}
 		b := bounds{at - after, at - before}
-		if i == 0 || b.high-b.low < best.high-best.low {
+		if i == 0 || b.width() < best.width() {
 			best = b
+		}
+		if best.width() <= int64(readingTight) {
+			break
 		}
 	}
 	return best, true

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-func TestFiresWithinMillisecondsNeverEarly(t *testing.T) {
+func TestT02_FiresWithinMillisecondsNeverEarly(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *things, client redis.UniversalClient) {
 		e := start(t, node(t, s, client, "a"))
 		schedule(t, e, s, ids(100, func(i int) int64 { return in(200*time.Millisecond + time.Duration(i)*15*time.Millisecond) }))

@@ -162,13 +162,15 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	e.near = near
 	e.loops, e.work, e.force = newScope(), newScope(), newScope()
-	for e.redis != nil && e.redis.closed() && e.store.ping(ctx) != nil {
-		// Until the breaker is sure: Redis is not needed to start.
+	for range redisTrips {
+		// Until it answers or the breaker is sure: it is not needed to start.
+		if e.store == nil || e.store.ping(ctx) == nil {
+			break
+		}
 	}
 	e.clock.measure(ctx, e.feed())
 	e.members.beat(ctx)
 	e.started = true
-	e.running.Store(true)
 
 	e.writer.start()
 	for _, l := range e.order {
@@ -184,6 +186,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if e.store != nil {
 		e.loops.run(e.poll)
 	}
+	e.running.Store(true) // from here on Schedule may reach the lanes
 	return nil
 }
 

@@ -272,7 +272,7 @@ func TestStartRefusesAnotherShardCount(t *testing.T) {
 	}
 }
 
-func TestRegisterAndScheduleRefuseWhatCannotWork(t *testing.T) {
+func TestT16_RegisterAndScheduleRefuseWhatCannotWork(t *testing.T) {
 	s := newThings(sqliteDB(t))
 	e := node(t, s, nil, "a")
 	for name, k := range map[string]Kind{
