@@ -1,0 +1,175 @@
+// Package app is the whole shop, wired: it opens the database, Redis and WeChat (or what stands in for them), makes every
+// service and starts and stops the components in order. It knows no HTTP routes.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel"
+
+	"github.com/tidemall/tidemall/config"
+	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/account"
+	"github.com/tidemall/tidemall/service/cart"
+	"github.com/tidemall/tidemall/service/catalog"
+	"github.com/tidemall/tidemall/service/coupon"
+	"github.com/tidemall/tidemall/service/event"
+	"github.com/tidemall/tidemall/service/file"
+	"github.com/tidemall/tidemall/service/order"
+	"github.com/tidemall/tidemall/service/policy"
+	"github.com/tidemall/tidemall/service/shipping"
+	"github.com/tidemall/tidemall/service/store"
+	"github.com/tidemall/tidemall/service/wechat"
+	"github.com/tidemall/tidemall/timeout"
+)
+
+// App is the shop. Fields are there for the HTTP surface and for commands; nobody replaces them.
+type App struct {
+	Config  *config.Config
+	Log     *slog.Logger
+	Metrics *prometheus.Registry
+
+	Store    *store.Store
+	Redis    redis.UniversalClient // nil without Redis
+	Engine   *timeout.Engine
+	WeChat   *wechat.Client
+	Accounts *account.Accounts
+	Catalog  *catalog.Catalog
+	Files    *file.Files
+	Carts    *cart.Service
+	Coupons  *coupon.Service
+	Shipping *shipping.Service
+	Policies *policy.Policies
+	Orders   *order.Service
+	Relay    *event.Relay
+
+	// FirstPassword is the generated password of the platform administrator if this start made one; to be shown once.
+	FirstPassword string
+
+	parts []part // in the order of their start
+}
+
+// part is something that was started and is to be stopped.
+type part struct {
+	name string
+	stop func(context.Context) error
+}
+
+// stopTime is how long one part may take to stop.
+const stopTime = 5 * time.Second
+
+// New opens what the shop stands on and wires the services. Only the database, Redis and the sandbox run when it returns; Start
+// starts the rest. Whatever happens, Stop frees everything.
+func New(ctx context.Context, cfg *config.Config, log *slog.Logger) (a *App, err error) {
+	a = &App{Config: cfg, Log: log, Metrics: prometheus.NewRegistry()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
+		}
+	}()
+	for _, step := range []func(context.Context) error{a.openDatabase, a.openRedis, a.openEngine, a.openWeChat, a.wire} {
+		if err := step(ctx); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// Now is the shop's one clock, in milliseconds.
+func (a *App) Now() model.Time { return model.At(a.Engine.Now()) }
+
+func (a *App) openEngine(ctx context.Context) error {
+	prefix, err := a.installationID(ctx)
+	if err != nil {
+		return err
+	}
+	a.Engine, err = timeout.New(timeout.Options{
+		DB: a.Store.SQL(), Redis: a.Redis, Prefix: prefix, Shards: a.Config.Timeout.Shards, Node: nodeName(), Log: a.Log,
+		Metrics: a.Metrics, Tracer: otel.Tracer("tidemall/timeout"), IsOutage: func(err error) bool { return store.IsUnavailable(err) || store.IsConflict(err) },
+	})
+	return err
+}
+
+// wire makes the services. The order of construction is the order of the arrows between them.
+func (a *App) wire(context.Context) error {
+	cfg, s, now, log := a.Config, a.Store, a.Now, a.Log
+	if err := cfg.EnsureSecret(); err != nil {
+		return err
+	}
+	var err error
+	if a.Accounts, err = account.New(account.Options{Store: s, WeChat: a.WeChat, Secret: cfg.Secret, Now: now, Log: log}); err != nil {
+		return err
+	}
+	if err := a.openFiles(); err != nil {
+		return err
+	}
+	if a.Catalog, err = catalog.New(s, now, log, a.Files); err != nil {
+		return err
+	}
+	a.Carts, a.Coupons, a.Shipping = cart.New(s, now), coupon.New(s, now), shipping.New(s, now)
+	a.Policies = policy.New(s, now, log)
+	a.Orders = order.New(order.Deps{
+		Store: s, Now: now, Log: log, Catalog: a.Catalog, Policies: a.Policies, Tasks: a.Engine, WeChat: a.WeChat,
+		Relayed: func() { a.Relay.Wake() }, MaxUnpaid: int64(cfg.Order.MaxUnpaid), Zone: cfg.Zone(),
+	})
+	for _, k := range a.Orders.Kinds() {
+		if err := a.Engine.Register(k); err != nil {
+			return err
+		}
+	}
+	subscribers, topics := a.subscribers()
+	a.Relay = event.NewRelay(s, now, log, topics, subscribers...)
+	return a.Metrics.Register(a.Relay)
+}
+
+// Start fills an empty shop and starts the components, each once those that it needs run: what follows the database, then the
+// relay's subscribers and the relay, then the deadlines.
+func (a *App) Start(ctx context.Context) error {
+	for _, step := range []struct {
+		name  string
+		start func(context.Context) error
+		stop  func(context.Context) error
+	}{
+		{"revoked tokens", a.Accounts.Start, func(context.Context) error { a.Accounts.Stop(); return nil }},
+		{"timeout policies", a.Policies.Start, func(context.Context) error { a.Policies.Stop(); return nil }},
+		{"catalogue and search", a.Catalog.Start, func(context.Context) error { return a.Catalog.Stop() }},
+		{"first things", a.fill, nil},
+		{"relay", a.Relay.Start, a.Relay.Stop},
+		{"deadlines", a.Engine.Start, a.Engine.Stop},
+	} {
+		if err := step.start(ctx); err != nil {
+			return fmt.Errorf("starting %s: %w", step.name, err)
+		}
+		if step.stop != nil {
+			a.parts = append(a.parts, part{step.name, step.stop})
+		}
+	}
+	return nil
+}
+
+// Stop stops what runs, in the reverse order of its start, and returns when nothing of the shop is left. Work that is under way
+// is finished, or left to other replicas.
+func (a *App) Stop(ctx context.Context) error {
+	var errs []error
+	for i := len(a.parts) - 1; i >= 0; i-- {
+		p := a.parts[i]
+		a.Log.Debug("stopping", "part", p.name)
+		stopping, cancel := context.WithTimeout(ctx, stopTime)
+		if err := p.stop(stopping); err != nil {
+			errs = append(errs, fmt.Errorf("stopping %s: %w", p.name, err))
+		}
+		cancel()
+	}
+	a.parts = nil
+	return errors.Join(errs...)
+}
+
+func (a *App) opened(name string, stop func() error) {
+	a.parts = append(a.parts, part{name, func(context.Context) error { return stop() }})
+}
