@@ -128,9 +128,9 @@ func (c *Client) MiniAvailable() bool { return c.miniBreaker.State() != gobreake
 type breaker = gobreaker.CircuitBreaker[struct{}]
 
 const (
-	breakerFailures = 10              // unknown outcomes in a row that open it
-	breakerPause    = 2 * time.Second // how long nothing is called then
-	breakerProbes   = 3               // calls let through together when it probes
+	breakerFailures = 10          // unknown outcomes in a row that open it
+	breakerPause    = time.Second // how long nothing is called then
+	breakerProbes   = 3           // calls let through together when it probes
 )
 
 // newBreaker counts only unknown outcomes: a refusal is an answer. A call that its

@@ -25,7 +25,7 @@ func (s *Server) mountControls(mux *http.ServeMux) {
 	mux.HandleFunc("GET /sandbox/faults", func(w http.ResponseWriter, _ *http.Request) { controlList(w, s.faults.left()) })
 	mux.HandleFunc("DELETE /sandbox/faults", func(w http.ResponseWriter, _ *http.Request) { s.faults.clear(); w.WriteHeader(204) })
 	mux.HandleFunc("GET /sandbox/calls", func(w http.ResponseWriter, r *http.Request) {
-		controlList(w, s.calls.find(r.URL.Query().Get("method"), r.URL.Query().Get("path")))
+		controlList(w, s.calls.find(r.URL.Query().Get("method"), s.pathMatch(r.URL.Query().Get("path"))))
 	})
 	mux.HandleFunc("DELETE /sandbox/calls", func(w http.ResponseWriter, _ *http.Request) { s.calls.clear(); w.WriteHeader(204) })
 	mux.HandleFunc("GET /sandbox/settings", s.controlSettings)
@@ -337,7 +337,7 @@ func (s *Server) controlAddFault(w http.ResponseWriter, r *http.Request) {
 		if f.Mode == "status" && f.Status == 0 {
 			f.Status = http.StatusInternalServerError
 		}
-		controlReply(w, http.StatusCreated, s.faults.add(f))
+		controlReply(w, http.StatusCreated, s.faults.add(f, s.pathMatch(f.Path)))
 	}
 }
 

@@ -54,11 +54,11 @@ type faultList struct {
 	list []*fault
 }
 
-func (l *faultList) add(f fault) fault {
+func (l *faultList) add(f fault, fits func(string) bool) fault {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.next++
-	f.ID, f.fits = l.next, pathMatch(f.Path)
+	f.ID, f.fits = l.next, fits
 	l.list = append(l.list, &f)
 	return f
 }
@@ -99,22 +99,23 @@ func (l *faultList) clear() {
 
 var anySegment = regexp.MustCompile(`\\\{[^/]*?\\\}|\\\*`)
 
-// pathMatch compares a pattern with paths. The pattern is a whole path, where {name} or
-// * stands for one segment; or the beginning of one, ending in "/"; or its end, such as
-// "/close". An empty one fits everything.
-func pathMatch(pattern string) func(string) bool {
+// segments turns a path in which {name} or * stands for one segment into an expression.
+func segments(path string) *regexp.Regexp {
+	return regexp.MustCompile("^" + anySegment.ReplaceAllString(regexp.QuoteMeta(path), "[^/]+") + "$")
+}
+
+// pathMatch compares a pattern with paths. A pattern that is the whole path of an
+// interface, where {name} or * may stand for a segment, fits that one only; any other
+// fits wherever it is a part of the path. An empty one fits everything.
+func (s *Server) pathMatch(pattern string) func(string) bool {
 	pattern, _, _ = strings.Cut(pattern, "?")
-	if pattern == "" {
-		return func(string) bool { return true }
+	whole := segments(pattern)
+	for _, e := range s.wechatEndpoints() {
+		if e.methods != nil && segments(e.path).MatchString(pattern) {
+			return whole.MatchString
+		}
 	}
-	if strings.HasSuffix(pattern, "/") {
-		return func(path string) bool { return strings.HasPrefix(path, pattern) }
-	}
-	whole := regexp.MustCompile("^" + anySegment.ReplaceAllString(regexp.QuoteMeta(pattern), "[^/]+") + "$")
-	end := !strings.HasPrefix(pattern, "/v3/")
-	return func(path string) bool {
-		return path == pattern || whole.MatchString(path) || (end && strings.HasSuffix(path, pattern))
-	}
+	return func(path string) bool { return strings.Contains(path, pattern) || whole.MatchString(path) }
 }
 
 // call is one request that WeChat received.
@@ -151,11 +152,10 @@ func (l *callLog) answered(c *call, status int) {
 	c.Status = status
 }
 
-func (l *callLog) find(method, path string) []call {
+func (l *callLog) find(method string, fits func(string) bool) []call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	found := []call{}
-	fits := pathMatch(path)
 	for _, c := range l.list {
 		if (method == "" || strings.EqualFold(method, c.Method)) && fits(c.Path) {
 			found = append(found, *c)

@@ -568,6 +568,7 @@ func TestCallsAreRecordedWithoutSecrets(t *testing.T) {
 	for path, want := range map[string]int{
 		"": 5, "/v3/pay/transactions/jsapi": 1, "/v3/pay/transactions/out-trade-no/T00000001": 1, "/v3/": 3,
 		"/v3/pay/transactions/out-trade-no/T00000001/close": 1, "/v3/pay/transactions/out-trade-no/{out_trade_no}/close": 1, "/close": 1,
+		"/v3/pay/transactions/out-trade-no": 2, "/v3/pay/transactions/out-trade-no/*": 1, "T00000001": 2, "/sns": 1,
 	} {
 		_, reply := r.control("GET", "/sandbox/calls?path="+path, nil)
 		if got := len(reply["list"].([]any)); got != want {
