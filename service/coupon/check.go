@@ -79,7 +79,7 @@ func (in TemplateInput) checkKind(wrong *fault.Error) {
 }
 
 func (in TemplateInput) checkScope(db *gorm.DB, merchantID int64, wrong *fault.Error) error {
-	table := ""
+	var table string
 	switch in.Scope {
 	case model.ScopeAll:
 		if len(in.ScopeIDs) > 0 {

@@ -31,13 +31,6 @@ func (s *Service) Mine(ctx context.Context, shopperID int64, state model.CouponS
 	return held, total, err
 }
 
-// CountAvailable returns how many coupons the shopper could use now.
-func (s *Service) CountAvailable(ctx context.Context, shopperID int64) (int64, error) {
-	var n int64
-	err := ofShopper(s.store.Read(ctx), shopperID, model.CouponAvailable, s.now()).Count(&n).Error
-	return n, store.Classify(err)
-}
-
 func ofShopper(db *gorm.DB, shopperID int64, state model.CouponState, now model.Time) *gorm.DB {
 	q := db.Model(&model.Coupon{}).Where("shopper_id = ?", shopperID)
 	switch state {
