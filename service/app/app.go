@@ -49,6 +49,8 @@ type App struct {
 	Orders   *order.Service
 	Relay    *event.Relay
 
+	// SandboxURL is where the simulator answers that stands in for WeChat; empty with the real one.
+	SandboxURL string
 	// FirstPassword is the generated password of the platform administrator if this start made one; to be shown once.
 	FirstPassword string
 

@@ -109,20 +109,19 @@ func (a *App) openRedis(ctx context.Context) error {
 }
 
 // openWeChat makes the client; where the simulator stands in it is started, or asked for its credentials.
-func (a *App) openWeChat(ctx context.Context) error {
+func (a *App) openWeChat(ctx context.Context) (err error) {
 	cfg := a.Config.WeChat
 	wc := wechat.Config{
 		AppID: cfg.AppID, AppSecret: cfg.AppSecret, MchID: cfg.MchID, MchCertSerial: cfg.MchCertSerial, MchPrivateKey: cfg.MchPrivateKey,
 		APIv3Key: cfg.APIv3Key, PayPublicKey: cfg.PayPublicKey, PayPublicKeyID: cfg.PayPublicKeyID, PushToken: cfg.PushToken, PushAESKey: cfg.PushAESKey,
 	}
 	if a.Config.SandboxStandsIn() {
-		base, err := a.openSandbox()
-		if err != nil {
+		if a.SandboxURL, err = a.openSandbox(); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(ctx, sandboxPatience)
 		defer cancel()
-		if wc, err = wechat.FromSandbox(ctx, base); err != nil {
+		if wc, err = wechat.FromSandbox(ctx, a.SandboxURL); err != nil {
 			return err
 		}
 	}

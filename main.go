@@ -1,0 +1,372 @@
+// Command tidemall is the shop: one binary that serves it, migrates its database, audits it and plays WeChat for trials.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+	_ "time/tzdata" // shop.timezone must be known on an image without a time zone database
+
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/propagation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/tidemall/tidemall/api"
+	"github.com/tidemall/tidemall/api/admin"
+	"github.com/tidemall/tidemall/api/notify"
+	shopapi "github.com/tidemall/tidemall/api/shop"
+	"github.com/tidemall/tidemall/config"
+	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/model/migration"
+	"github.com/tidemall/tidemall/router"
+	"github.com/tidemall/tidemall/service/app"
+	"github.com/tidemall/tidemall/service/audit"
+	"github.com/tidemall/tidemall/service/payment"
+	"github.com/tidemall/tidemall/service/store"
+	"github.com/tidemall/tidemall/service/wechat/sandbox"
+	"github.com/tidemall/tidemall/web"
+)
+
+// version is set when the binary is built.
+var version = "dev"
+
+const usage = `tidemall: a shop backend for WeChat mini-programs
+
+  tidemall serve [--config FILE]            serve the shop; embedded when no MySQL is configured
+  tidemall migrate up|status [--config FILE] bring the database's schema up to date, or say where it stands
+  tidemall audit [--json] [--config FILE]   check the shop's invariants; exit 1 if any is broken
+  tidemall sandbox [--addr ADDR] [--dir DIR] play WeChat
+  tidemall version
+
+Every key of the configuration is also a variable, TIDEMALL_ and the key: see docs/configuration.md.
+`
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run carries out one command and returns the exit code: 0 done, 1 failed, 2 wrong use.
+func run(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
+		"serve": serve, "migrate": migrate, "audit": runAudit, "sandbox": runSandbox,
+		"version": func(context.Context, []string, io.Writer, io.Writer) error { return printTo(stdout, version+"\n") },
+	}
+	if len(args) == 0 {
+		_, _ = io.WriteString(stderr, usage)
+		return 2
+	}
+	command, ok := commands[args[0]]
+	if !ok {
+		_, _ = io.WriteString(stderr, usage)
+		if args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+			return 0
+		}
+		return 2
+	}
+	err := command(ctx, args[1:], stdout, stderr)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, errUsage):
+		return 2
+	case errors.Is(err, errBroken): // the report said what
+		return 1
+	}
+	_, _ = fmt.Fprintln(stderr, "tidemall:", err)
+	return 1
+}
+
+var (
+	errUsage  = errors.New("wrong use")
+	errBroken = errors.New("an invariant is broken")
+)
+
+func printTo(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// parse reads a command's flags; rest are the words that are no flags, of which exactly want must be there.
+func parse(fs *flag.FlagSet, args []string, want int, stderr io.Writer) ([]string, error) {
+	fs.SetOutput(stderr)
+	var words []string
+	for len(args) > 0 { // flags may stand before and after words
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, err
+			}
+			return nil, errUsage
+		}
+		args = fs.Args()
+		if len(args) > 0 {
+			words, args = append(words, args[0]), args[1:]
+		}
+	}
+	if len(words) != want {
+		_, _ = io.WriteString(stderr, usage)
+		return nil, errUsage
+	}
+	return words, nil
+}
+
+// load reads the configuration that the flags name and makes the logger.
+func load(file string, stderr io.Writer) (*config.Config, *slog.Logger, error) {
+	cfg, warnings, err := config.Load(file, os.Environ())
+	if err != nil {
+		return nil, nil, err
+	}
+	var handler slog.Handler = slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: cfg.Level()})
+	if cfg.Log.Format == "json" {
+		handler = slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Level()})
+	}
+	log := slog.New(handler)
+	for _, w := range warnings {
+		log.Warn(w)
+	}
+	return cfg, log, nil
+}
+
+// serve runs the shop until SIGTERM.
+func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	file := fs.String("config", "", "YAML file")
+	if _, err := parse(fs, args, 0, stderr); err != nil {
+		return err
+	}
+	cfg, log, err := load(*file, stderr)
+	if err != nil {
+		return err
+	}
+	slog.SetDefault(log) // for libraries only; our own parts receive theirs
+	otel.SetTracerProvider(sdktrace.NewTracerProvider())
+	otel.SetTextMapPropagator(propagation.TraceContext{})
+
+	listener, err := net.Listen("tcp", cfg.HTTP.Addr)
+	if err != nil {
+		return fmt.Errorf("http.addr: %w (is another shop running? choose another port with TIDEMALL_HTTP_ADDR)", err)
+	}
+	cfg.Listening(listener.Addr().String())
+	shop, err := app.New(ctx, cfg, log)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer func() { err = errors.Join(err, shop.Stop(context.WithoutCancel(ctx))) }()
+	if err := shop.Start(ctx); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	shop.Metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	welcome(stdout, shop)
+	return serveHTTP(ctx, shop, listener, log)
+}
+
+// serveHTTP answers requests until the context ends, then lets those in flight finish.
+func serveHTTP(ctx context.Context, shop *app.App, listener net.Listener, log *slog.Logger) error {
+	server := &http.Server{
+		Handler:           router.New(surface(shop, log)),
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	log.Info("stopping: finishing the requests in flight")
+	finishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(shop.Config.HTTP.ShutdownMS)*time.Millisecond)
+	defer cancel()
+	if err := server.Shutdown(finishing); err != nil {
+		log.Warn("requests in flight were cut off", "error", err)
+		return server.Close()
+	}
+	return nil
+}
+
+// welcome tells a person where to go.
+func welcome(w io.Writer, shop *app.App) {
+	cfg := shop.Config
+	_, _ = fmt.Fprintf(w, "\nTidemall %s serves at %s\n  API docs   %s/docs\n", version, cfg.HTTP.PublicURL, cfg.HTTP.PublicURL)
+	if base := shop.SandboxURL; base != "" {
+		_, _ = fmt.Fprintf(w, "  WeChat     simulated at %s (open it to pay as a shopper)\n", base)
+	}
+	if cfg.Embedded() {
+		_, _ = fmt.Fprintf(w, "  EMBEDDED   SQLite in %s. Good for trying and for developing; for a real shop configure MySQL.\n", filepath.Clean(cfg.DataDir))
+	}
+	if shop.FirstPassword != "" {
+		_, _ = fmt.Fprintf(w, "  ADMIN      username %s, password %s (shown only this once)\n", cfg.Admin.Username, shop.FirstPassword)
+	}
+	_, _ = fmt.Fprintln(w)
+}
+
+// surface is what the HTTP surface is made of.
+func surface(shop *app.App, log *slog.Logger) router.Deps {
+	cfg := shop.Config
+	return router.Deps{
+		Log: log, Auth: shop.Accounts, Metrics: shop.Metrics, Zone: cfg.Zone(), PublicURL: cfg.HTTP.PublicURL, Version: version,
+		Limits: router.Limits{
+			Enabled: cfg.RateLimit.Enabled, Shopper: float64(cfg.RateLimit.ShopperPerSecond),
+			Admin: float64(cfg.RateLimit.AdminPerSecond), IP: float64(cfg.RateLimit.IPPerSecond),
+		},
+		TrustedProxies: cfg.HTTP.TrustedProxies,
+		Checks:         checks(shop),
+		Web:            web.Handler(),
+		Operations:     operations(shop, log),
+	}
+}
+
+// checks are what /readyz asks.
+func checks(shop *app.App) []router.Check {
+	list := []router.Check{
+		{Name: "database", Essential: true, Run: shop.Store.Ping},
+		{Name: "schema", Essential: true, Run: func(ctx context.Context) error {
+			pending, err := migration.Pending(ctx, shop.Store.SQL(), string(shop.Store.Dialect()))
+			if err == nil && pending {
+				err = errors.New("migrations are missing")
+			}
+			return err
+		}},
+	}
+	if shop.Redis != nil {
+		list = append(list, router.Check{Name: "redis", Run: func(ctx context.Context) error { return shop.Redis.Ping(ctx).Err() }})
+	}
+	return list
+}
+
+func migrate(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	fs := flag.NewFlagSet("migrate", flag.ContinueOnError)
+	file := fs.String("config", "", "YAML file")
+	words, err := parse(fs, args, 1, stderr)
+	if err != nil {
+		return err
+	}
+	return withStore(ctx, *file, stderr, func(_ *config.Config, s *store.Store) error {
+		switch words[0] {
+		case "up":
+			n, err := migration.Up(ctx, s.SQL(), string(s.Dialect()))
+			if err != nil {
+				return err
+			}
+			return printTo(stdout, fmt.Sprintf("%d step(s) taken; the schema is up to date\n", n))
+		case "status":
+			steps, err := migration.Status(ctx, s.SQL(), string(s.Dialect()))
+			for _, step := range steps {
+				applied := "pending"
+				if !step.Applied.IsZero() {
+					applied = step.Applied.UTC().Format(time.RFC3339)
+				}
+				_, _ = fmt.Fprintf(stdout, "%-22s %s\n", applied, step.Name)
+			}
+			return err
+		}
+		_, _ = io.WriteString(stderr, usage)
+		return errUsage
+	})
+}
+
+// withStore opens the configured database for a command that needs nothing else.
+func withStore(ctx context.Context, file string, stderr io.Writer, do func(*config.Config, *store.Store) error) (err error) {
+	cfg, log, err := load(file, stderr)
+	if err != nil {
+		return err
+	}
+	s, err := app.OpenStore(ctx, cfg, log, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return do(cfg, s)
+}
+
+func runAudit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	fs := flag.NewFlagSet("audit", flag.ContinueOnError)
+	file := fs.String("config", "", "YAML file")
+	asJSON := fs.Bool("json", false, "write one JSON object and nothing else")
+	if _, err := parse(fs, args, 0, stderr); err != nil {
+		return err
+	}
+	return withStore(ctx, *file, stderr, func(cfg *config.Config, s *store.Store) error {
+		report, err := audit.Run(ctx, s, audit.Options{
+			Now: model.At(time.Now()), OverdueAlarm: time.Duration(cfg.Order.OverdueAlarmMS) * time.Millisecond,
+		})
+		if err != nil {
+			return err
+		}
+		write := report.WriteText
+		if *asJSON {
+			write = report.WriteJSON
+		}
+		if err := write(stdout); err != nil {
+			return err
+		}
+		if !report.OK {
+			return errBroken
+		}
+		return nil
+	})
+}
+
+func runSandbox(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	fs := flag.NewFlagSet("sandbox", flag.ContinueOnError)
+	addr := fs.String("addr", "127.0.0.1:8081", "where to listen")
+	dir := fs.String("dir", "./data/sandbox", "where keys and books are kept")
+	if _, err := parse(fs, args, 0, stderr); err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	server, err := sandbox.New(sandbox.Options{DataDir: *dir, Addr: *addr, Log: log})
+	if err != nil {
+		return err
+	}
+	server.Start()
+	_, _ = fmt.Fprintf(stdout, "WeChat is simulated at %s\n", server.URL())
+	<-ctx.Done()
+	return server.Stop()
+}
+
+// operations gives every noun of the surface the services that it needs.
+func operations(shop *app.App, log *slog.Logger) router.Operations {
+	shared := notify.New(log, shop.Metrics)
+	adminOrders := &admin.Orders{Service: shop.Orders, Pictures: shop.Files}
+	return router.Operations{
+		Files:        &api.Files{Service: shop.Files},
+		ShopCatalog:  &shopapi.Catalog{Service: shop.Catalog, Pictures: shop.Files},
+		ShopCart:     &shopapi.Carts{Service: shop.Carts, Pictures: shop.Files},
+		ShopCoupons:  &shopapi.Coupons{Service: shop.Coupons},
+		ShopOrders:   &shopapi.Orders{Service: shop.Orders, Pictures: shop.Files},
+		ShopPayments: &shopapi.Payments{Service: shop.Orders, Pictures: shop.Files},
+
+		AdminCategories:   &admin.Categories{Service: shop.Catalog},
+		AdminProducts:     &admin.Products{Service: shop.Catalog, Pictures: shop.Files},
+		AdminSKUs:         &admin.SKUs{Service: shop.Catalog},
+		AdminCoupons:      &admin.Coupons{Service: shop.Coupons},
+		AdminFreight:      &admin.Freight{Service: shop.Shipping},
+		AdminCarriers:     &admin.Carriers{},
+		AdminOrders:       adminOrders,
+		AdminOrderChanges: &admin.OrderChanges{Service: shop.Orders, Orders: adminOrders},
+		AdminAnomalies:    &admin.Anomalies{List: payment.Anomalies{Store: shop.Store}, Resolver: shop.Orders},
+
+		Notify: &router.Notify{
+			Pay:    &notify.Pay{Shared: shared, WeChat: shop.WeChat, Orders: shop.Orders},
+			Refund: &notify.Refund{Shared: shared, WeChat: shop.WeChat, Orders: shop.Orders},
+			Push:   &notify.Push{Shared: shared, WeChat: shop.WeChat, Inbox: payment.Inbox{Store: shop.Store, Now: shop.Now}},
+		},
+	}
+}
