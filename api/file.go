@@ -26,7 +26,7 @@ type Files struct {
 // UploadInput is a picture in a multipart form.
 type UploadInput struct {
 	RawBody huma.MultipartFormFiles[struct {
-		File huma.FormFile `form:"file" doc:"A JPEG, PNG, GIF or WebP picture of at most 8 MiB"`
+		File huma.FormFile `form:"file" required:"false" doc:"A JPEG, PNG, GIF or WebP picture of at most 8 MiB"`
 	}]
 }
 
