@@ -64,7 +64,7 @@ type Subscriber struct {
 const appendRows = 500 // a statement; SQLite takes 32,766 parameters
 
 // Append writes the messages in the caller's transaction, in one statement. A key and seq that are there already fail with a
-// duplicate (store.IsDuplicate): the aggregate's version was not raised.
+// duplicate (store.IsDuplicate): the aggregate's version was not raised. One that lacks its topic, key, seq or time fails.
 func Append(tx *store.Tx, msgs ...New) error {
 	for len(msgs) > 0 {
 		n := min(len(msgs), appendRows)
@@ -81,6 +81,9 @@ func appendSome(tx *store.Tx, msgs []New) error {
 	trace := traceOf(tx.Statement.Context)
 	args := make([]any, 0, 8*len(msgs))
 	for _, m := range msgs {
+		if m.Topic == "" || m.Key == "" || m.Seq < 1 || m.At.IsZero() {
+			return fmt.Errorf("a message needs a topic, a key, a seq from 1 and a time: %+v", m)
+		}
 		payload, err := json.Marshal(m.Payload)
 		if err != nil {
 			return fmt.Errorf("payload of a message for %s: %w", m.Topic, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -245,7 +246,7 @@ func (r *Relay) one(ctx context.Context, b batch, m Message) result {
 	res := result{Message: m}
 	for _, sub := range r.subs[m.Topic] {
 		// One subscriber's failure does not keep the others waiting: each has receipts of its own.
-		if err := call(dctx, sub, m); err != nil {
+		if err := r.call(dctx, sub, m); err != nil {
 			res.own = res.own || !(store.IsUnavailable(err) || store.IsConflict(err))
 			res.err = errors.Join(res.err, fmt.Errorf("%s: %w", sub.Name, err))
 		}
@@ -258,9 +259,11 @@ func (r *Relay) one(ctx context.Context, b batch, m Message) result {
 	return res
 }
 
-func call(ctx context.Context, sub Subscriber, m Message) (err error) {
+// call makes a panic of the subscriber an error of its own.
+func (r *Relay) call(ctx context.Context, sub Subscriber, m Message) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			r.log.Error("a subscriber panicked", "subscriber", sub.Name, "message_id", m.ID, "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
@@ -525,6 +526,47 @@ func TestTraceTravelsInTheRow(t *testing.T) {
 	}
 }
 
+func TestFiguresCountWaitingDeadAndDelivered(t *testing.T) {
+	s, c := storetest.SQLite(t), newClock()
+	r := idle(t, s, c, Subscriber{"picky", "order.paid", func(_ context.Context, m Message) error {
+		switch m.Key {
+		case "order:1":
+			return errors.New("no")
+		case "order:2":
+			return fault.New(fault.DatabaseUnavailable)
+		}
+		return nil
+	}})
+	for i := range 4 {
+		put(t, s, c, fmt.Sprintf("order:%d", i), 1)
+	}
+	put(t, s, c, "order:1", 2)
+	for range maxAttempts {
+		drain(t, r)
+		c.advance(backoffCap)
+	}
+	if err := r.count(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+# HELP tidemall_message_deliveries_total Deliveries by topic and result.
+# TYPE tidemall_message_deliveries_total counter
+tidemall_message_deliveries_total{result="dead",topic="order.paid"} 1
+tidemall_message_deliveries_total{result="failed",topic="order.paid"} 4
+tidemall_message_deliveries_total{result="outage",topic="order.paid"} 5
+tidemall_message_deliveries_total{result="sent",topic="order.paid"} 2
+# HELP tidemall_messages_dead Messages that wait for a person, as of the last count.
+# TYPE tidemall_messages_dead gauge
+tidemall_messages_dead 1
+# HELP tidemall_messages_waiting Messages that are not delivered yet, as of the last count.
+# TYPE tidemall_messages_waiting gauge
+tidemall_messages_waiting 2
+`
+	if err := testutil.CollectAndCompare(r, strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAppendRollsBackWithItsChangeAndRefusesAVersionTwice(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		c := newClock()
@@ -534,6 +576,11 @@ func TestAppendRollsBackWithItsChangeAndRefusesAVersionTwice(t *testing.T) {
 		})
 		if !store.IsDuplicate(err) {
 			t.Errorf("a version twice: %v, want a duplicate", err)
+		}
+		for _, m := range []New{{Topic: "order.paid", Key: "order:1", At: 1}, {Topic: "order.paid", Key: "order:1", Seq: 2}, {Key: "order:1", Seq: 2, At: 1}, {Topic: "order.paid", Seq: 2, At: 1}} {
+			if err := s.Tx(t.Context(), func(tx *store.Tx) error { return Append(tx, m) }); err == nil {
+				t.Errorf("%+v was appended", m)
+			}
 		}
 		var n int64
 		if err := s.Read(t.Context()).Raw("SELECT COUNT(*) FROM messages").Scan(&n).Error; err != nil || n != 1 {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -264,8 +265,8 @@ func TestT16_DurationInTheWrongUnitIsRefused(t *testing.T) {
 }
 
 func out(err error, field string) bool {
-	e, ok := err.(*fault.Error)
-	return ok && e.Code == fault.ValidationFailed && len(e.Fields) == 1 && e.Fields[0].Field == field
+	var e *fault.Error
+	return errors.As(err, &e) && e.Code == fault.ValidationFailed && len(e.Fields) == 1 && e.Fields[0].Field == field
 }
 
 func TestInputIsChecked(t *testing.T) {
