@@ -8,6 +8,14 @@ import (
 
 // Operations has the operations of every noun. A nil field is not mounted, so that a test can serve one noun alone.
 type Operations struct {
+	ShopAccounts  *shop.Accounts
+	ShopAddresses *shop.Addresses
+
+	AdminAuth      *admin.Auth
+	AdminAdmins    *admin.Admins
+	AdminRoles     *admin.Roles
+	AdminMerchants *admin.Merchants
+
 	Files        *api.Files
 	ShopCatalog  *shop.Catalog
 	ShopCart     *shop.Carts
@@ -35,6 +43,13 @@ type Operations struct {
 // mount puts the tables of all nouns in place: one line a noun.
 func (r *Router) mount() {
 	s, a := r.group(shopPrefix), r.group(adminPrefix)
+	mounted(s, shopAccounts, r.deps.ShopAccounts)
+	mounted(s, shopAddresses, r.deps.ShopAddresses)
+	mounted(a, adminAuth, r.deps.AdminAuth)
+	mounted(a, adminAdmins, r.deps.AdminAdmins)
+	mounted(a, adminRoles, r.deps.AdminRoles)
+	mounted(a, adminMerchants, r.deps.AdminMerchants)
+
 	mounted(s, shopCatalog, r.deps.ShopCatalog)
 	mounted(s, shopFiles, r.deps.Files)
 	mounted(r.group(""), pictures, r.deps.Files)
