@@ -11,7 +11,7 @@ import (
 	"github.com/tidemall/tidemall/service/store"
 )
 
-// Rules returns the merchant's freight rules.
+// Rules returns the merchant's freight rules in no order: Freight needs none.
 func Rules(db *gorm.DB, merchantID int64) ([]model.FreightRule, error) {
 	var rules []model.FreightRule
 	err := db.Where("merchant_id = ?", merchantID).Find(&rules).Error

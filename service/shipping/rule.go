@@ -1,6 +1,7 @@
 package shipping
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,9 @@ func New(s *store.Store, now func() model.Time) *Service { return &Service{store
 
 // List returns the merchant's rules by sort, then id.
 func (s *Service) List(ctx context.Context, merchantID int64) ([]model.FreightRule, error) {
-	return Rules(s.store.Read(ctx), merchantID)
+	rules, err := Rules(s.store.Read(ctx), merchantID)
+	slices.SortFunc(rules, func(a, b model.FreightRule) int { return cmp.Or(cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.ID, b.ID)) })
+	return rules, err
 }
 
 // Get returns the merchant's rule, or not_found.
