@@ -44,6 +44,7 @@ type Client struct {
 	mini   *miniprogram.MiniProgram
 	tokens *tokens
 	pay    *core.Client
+	bill   *core.Client // for the files of bills, the only replies that are not signed
 
 	noticeValidator *validators.WechatPayNotifyValidator
 	noticeHandler   *notify.Handler
@@ -86,6 +87,11 @@ func (c *Client) openPay(k keys) error {
 	c.pay, err = core.NewClient(context.Background(),
 		option.WithWechatPayPublicKeyAuthCipher(c.cfg.MchID, c.cfg.MchCertSerial, k.mch, c.cfg.PayPublicKeyID, k.pay),
 		option.WithHTTPClient(c.http))
+	if err != nil {
+		return errors.New("wechat: the pay client refuses the merchant's keys")
+	}
+	c.bill, err = core.NewClient(context.Background(),
+		option.WithMerchantCredential(c.cfg.MchID, c.cfg.MchCertSerial, k.mch), option.WithoutValidator(), option.WithHTTPClient(c.http))
 	if err != nil {
 		return errors.New("wechat: the pay client refuses the merchant's keys")
 	}

@@ -2,6 +2,7 @@ package wechat
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"regexp"
 )
@@ -91,8 +92,8 @@ func (c *Client) withToken(ctx context.Context, op string, fn func(context.Conte
 
 // withStatus classifies a library error and adds the HTTP status that it dropped.
 func withStatus(op string, err error, status int) error {
-	e, ok := classify(op, err).(*Error)
-	if ok && e.Status == 0 && status != http.StatusOK {
+	var e *Error
+	if errors.As(classify(op, err), &e) && e.Status == 0 && status != http.StatusOK {
 		e.Status = status
 	}
 	return e

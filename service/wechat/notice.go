@@ -13,11 +13,11 @@ import (
 
 // What is wrong with a notice. None of them carries any part of the request.
 var (
-	// ErrNoticeUnverified: not signed by WeChat, too old, or changed on the way; answer 401.
+	// ErrNoticeUnverified means: not signed by WeChat, too old, or changed on the way; answer 401.
 	ErrNoticeUnverified = errors.New("wechat: the notice is not verifiably WeChat's")
-	// ErrNoticeMalformed: signed by WeChat, yet it cannot be read.
+	// ErrNoticeMalformed means: signed by WeChat, yet it cannot be read.
 	ErrNoticeMalformed = errors.New("wechat: the notice cannot be read")
-	// ErrNoticeMismatch: WeChat's and readable, yet not what this address is for. The
+	// ErrNoticeMismatch means: WeChat's and readable, yet not what this address is for. The
 	// error is a *NoticeMismatch.
 	ErrNoticeMismatch = errors.New("wechat: the notice does not fit")
 )

@@ -23,11 +23,11 @@ import (
 const maxPushAge = 300 * time.Second
 
 var (
-	// ErrPushUnverified: not WeChat's, not in safe mode, for another app, or too old.
+	// ErrPushUnverified means: not WeChat's, not in safe mode, for another app, or too old.
 	ErrPushUnverified = errors.New("wechat: the push is not verifiably WeChat's")
-	// ErrPushMalformed: WeChat's, yet it cannot be read.
+	// ErrPushMalformed means: WeChat's, yet it cannot be read.
 	ErrPushMalformed = errors.New("wechat: the push cannot be read")
-	// ErrPushOff: no push token is configured.
+	// ErrPushOff means: no push token is configured.
 	ErrPushOff = errors.New("wechat: message push is not configured")
 )
 

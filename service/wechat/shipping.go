@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -62,7 +63,8 @@ func (c *Client) UploadShipping(ctx context.Context, up ShippingUpload) error {
 	err := c.withToken(ctx, op, func(ctx context.Context, r *route) error {
 		return c.postMini(ctx, op, "/wxa/sec/order/upload_shipping_info", c.shippingWire(up), nil)
 	})
-	if e, ok := err.(*Error); ok && shippingDone[e.Code] {
+	var e *Error
+	if errors.As(err, &e) && shippingDone[e.Code] {
 		return nil
 	}
 	return err

@@ -190,10 +190,10 @@ func (t *tokens) forget(ctx context.Context, token string) {
 // Nothing of it is used: tokens are asked for through GetAccessTokenContext.
 
 // Get implements cache.Cache.
-func (t *tokens) Get(string) interface{} { return nil }
+func (t *tokens) Get(string) any { return nil }
 
 // Set implements cache.Cache.
-func (t *tokens) Set(string, interface{}, time.Duration) error { return nil }
+func (t *tokens) Set(string, any, time.Duration) error { return nil }
 
 // IsExist implements cache.Cache.
 func (t *tokens) IsExist(string) bool { return false }

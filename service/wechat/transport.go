@@ -7,19 +7,24 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 
 	"github.com/silenceper/wechat/v2/util"
 )
 
-// maxReply bounds what is read of any reply.
-const maxReply = 1 << 20
+// maxReply bounds what is read of any reply but the file of a bill, maxBill that.
+const (
+	maxReply = 1 << 20
+	maxBill  = 64 << 20
+	billPath = "/v3/billdownload/"
+)
 
 var wechatHosts = map[string]bool{"api.weixin.qq.com": true, "api.mch.weixin.qq.com": true}
 
 var (
 	errBlockedHost = errors.New("host is not WeChat's")
-	errLongReply   = errors.New("reply of more than a megabyte")
+	errLongReply   = errors.New("reply beyond all measure")
 )
 
 // outbound sends a request to WeChat, or to the simulator that stands in, and
@@ -45,11 +50,15 @@ func (o outbound) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	limit := maxReply
+	if strings.HasPrefix(req.URL.Path, billPath) {
+		limit = maxBill
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(body) > maxReply {
+	if len(body) > limit {
 		return nil, errLongReply
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))

@@ -41,6 +41,7 @@ type settings struct {
 	ResendScale         float64 `json:"resend_scale"`           // 1: WeChat's schedule
 	PayerDiscountFen    int64   `json:"payer_discount_fen"`     // WeChat's own coupon on the next payments
 	TokenTTLSeconds     int64   `json:"token_ttl_s"`            // life of access tokens
+	BillToday           bool    `json:"bill_today"`             // bills exist before ten o'clock of the next day
 	ShippingLag         bool    `json:"shipping_lag"`           // shipping management does not see orders yet (10060001)
 }
 

@@ -23,11 +23,11 @@ func (s *Server) mountControls(mux *http.ServeMux) {
 	mux.HandleFunc("GET /sandbox/notices", s.controlNotices)
 	mux.HandleFunc("POST /sandbox/faults", s.controlAddFault)
 	mux.HandleFunc("GET /sandbox/faults", func(w http.ResponseWriter, _ *http.Request) { controlList(w, s.faults.left()) })
-	mux.HandleFunc("DELETE /sandbox/faults", func(w http.ResponseWriter, _ *http.Request) { s.faults.clear(); w.WriteHeader(204) })
+	mux.HandleFunc("DELETE /sandbox/faults", func(w http.ResponseWriter, _ *http.Request) { s.faults.clear(); w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /sandbox/calls", func(w http.ResponseWriter, r *http.Request) {
 		controlList(w, s.calls.find(r.URL.Query().Get("method"), s.pathMatch(r.URL.Query().Get("path"))))
 	})
-	mux.HandleFunc("DELETE /sandbox/calls", func(w http.ResponseWriter, _ *http.Request) { s.calls.clear(); w.WriteHeader(204) })
+	mux.HandleFunc("DELETE /sandbox/calls", func(w http.ResponseWriter, _ *http.Request) { s.calls.clear(); w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /sandbox/settings", s.controlSettings)
 	mux.HandleFunc("POST /sandbox/settings", s.controlChangeSettings)
 	mux.HandleFunc("DELETE /sandbox/settings", s.controlResetSettings)
@@ -39,7 +39,7 @@ func (s *Server) mountControls(mux *http.ServeMux) {
 func controlReply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	w.Write(append(encode(v), '\n'))
+	_, _ = w.Write(append(encode(v), '\n'))
 }
 
 func controlList[T any](w http.ResponseWriter, list []T) {

@@ -231,7 +231,7 @@ func (s *Server) applyFault(f *fault, e endpoint, w http.ResponseWriter, r *http
 	case "html":
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(orStatus(f.Status, http.StatusBadGateway))
-		io.WriteString(w, "<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>")
+		_, _ = io.WriteString(w, "<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>")
 	case "empty":
 		if pay {
 			s.writeSigned(w, orStatus(f.Status, http.StatusOK), nil)
@@ -280,7 +280,7 @@ func (s *Server) writeFault(f *fault, pay bool, w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	w.Write(encode(map[string]any{"code": code, "message": "sandbox fault"}))
+	_, _ = w.Write(encode(map[string]any{"code": code, "message": "sandbox fault"}))
 }
 
 func codeOfStatus(status int) string {
@@ -328,9 +328,9 @@ func reset(w http.ResponseWriter) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	io.WriteString(conn, "H")
+	_, _ = io.WriteString(conn, "H")
 	if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
-		tcp.SetLinger(0)
+		_ = tcp.SetLinger(0)
 	}
 	conn.Close()
 }
@@ -351,7 +351,7 @@ func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
 func (r *recorder) replay(w http.ResponseWriter) {
 	maps.Copy(w.Header(), r.header)
 	w.WriteHeader(r.status)
-	w.Write(r.body.Bytes())
+	_, _ = w.Write(r.body.Bytes())
 }
 
 // statusWriter remembers what was answered.

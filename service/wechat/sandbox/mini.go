@@ -39,7 +39,7 @@ func urlHash(text string) string {
 // miniReply writes a reply of the mini-program's interfaces: always 200, errors by errcode.
 func miniReply(w http.ResponseWriter, reply map[string]any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Write(encode(reply))
+	_, _ = w.Write(encode(reply))
 }
 
 func miniRefusal(w http.ResponseWriter, code int, message string) {

@@ -137,7 +137,7 @@ func (s *Server) writeSignedRaw(w http.ResponseWriter, status int, body []byte) 
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	}
 	w.WriteHeader(status)
-	w.Write(body)
+	_, _ = w.Write(body)
 }
 
 func (s *Server) writeRefusal(w http.ResponseWriter, r *refusal) {
@@ -152,7 +152,7 @@ func (s *Server) writeRefusal(w http.ResponseWriter, r *refusal) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Request-Id", strings.ToUpper(randomHex(12)))
 	w.WriteHeader(status)
-	w.Write(encode(reply))
+	_, _ = w.Write(encode(reply))
 }
 
 // spell writes a code as one generation or another of WeChat's pages has it.

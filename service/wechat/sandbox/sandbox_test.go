@@ -42,9 +42,7 @@ type rig struct {
 	http *http.Client
 	shop *httptest.Server
 
-	mu       sync.Mutex
-	received []string // bodies
-	arrived  chan string
+	arrived chan string // path and body of each callback
 }
 
 var sharedKeys = sync.OnceValues(func() ([]byte, error) {
@@ -659,7 +657,7 @@ func child(dir string) {
 		os.Exit(1)
 	}
 	s.Start()
-	fmt.Println(s.URL())
+	fmt.Fprintln(os.Stdout, s.URL())
 	select {}
 }
 

@@ -101,7 +101,11 @@ func (s *Server) Start() {
 	if !onLoopback(s.listener.Addr()) {
 		s.log.Warn("the WeChat sandbox listens beyond loopback: whoever reaches it can read its keys and mark orders paid", "addr", s.listener.Addr().String())
 	}
-	s.work.Go(func() { s.http.Serve(s.listener) })
+	s.work.Go(func() {
+		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("the WeChat sandbox serves no more", "err", err)
+		}
+	})
 	s.resume()
 	s.log.Info("WeChat sandbox", "url", s.URL())
 }
@@ -178,6 +182,8 @@ func (s *Server) wechatEndpoints() []endpoint {
 		post("/v3/refund/domestic/refunds", s.signed(s.createRefund)),
 		get("/v3/refund/domestic/refunds/{out_refund_no}", s.signed(s.queryRefund)),
 		get("/v3/certificates", s.signed(s.certificates)),
+		get("/v3/bill/tradebill", s.signed(s.tradeBill)),
+		get("/v3/billdownload/file", s.billFile),
 		{"/sns/", nil}, {"/cgi-bin/", nil}, {"/wxa/", nil}, {"/v3/", nil}, // unknown paths are recorded too
 	}
 }
