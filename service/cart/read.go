@@ -1,9 +1,11 @@
 package cart
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -37,6 +39,7 @@ type Group struct {
 // row is an item joined with its SKU, product and merchant; all but the item's own columns are NULL where they do not exist.
 type row struct {
 	ID, Quantity          int64
+	CreatedAt             model.Time
 	SKUID                 int64 `gorm:"column:sku_id"`
 	ProductID, MerchantID *int64
 	Name, MerchantName    *string
@@ -48,7 +51,7 @@ type row struct {
 	Removed, Disabled     *bool
 }
 
-const selectRows = `SELECT c.id, c.sku_id AS sku_id, c.quantity, k.product_id, k.merchant_id, p.name, m.name AS merchant_name,
+const selectRows = `SELECT c.id, c.sku_id AS sku_id, c.quantity, c.created_at, k.product_id, k.merchant_id, p.name, m.name AS merchant_name,
 		k.image AS sku_image, p.images, k.specs, k.price_fen, k.stock, p.virtual, p.published,
 		(k.deleted_at <> 0 OR p.deleted_at <> 0) AS removed, m.disabled
 	FROM cart_items c LEFT JOIN skus k ON k.id = c.sku_id LEFT JOIN products p ON p.id = k.product_id
@@ -57,10 +60,11 @@ const selectRows = `SELECT c.id, c.sku_id AS sku_id, c.quantity, k.product_id, k
 // Groups returns the shopper's cart by merchant: the merchant and the item added last come first.
 func (s *Service) Groups(ctx context.Context, shopperID int64) ([]Group, error) {
 	var rows []row
-	err := s.store.Read(ctx).Raw(selectRows+"WHERE c.shopper_id = ? ORDER BY c.created_at DESC, c.id DESC", shopperID).Scan(&rows).Error
-	if err != nil {
+	if err := s.store.Read(ctx).Raw(selectRows+"WHERE c.shopper_id = ?", shopperID).Scan(&rows).Error; err != nil {
 		return nil, store.Classify(err)
 	}
+	// Sorted here: MariaDB would write the joined texts to a temporary table on disk for it.
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID)) })
 	var groups []Group
 	at := map[int64]int{}
 	for _, r := range rows {
