@@ -45,26 +45,34 @@ func forestOf(rows []model.Category) *forest {
 
 // CreateCategory adds a category. Fails with validation_failed.
 func (c *Catalog) CreateCategory(ctx context.Context, merchantID int64, d CategoryDraft) (model.Category, error) {
+	var made model.Category
+	err := c.store.Tx(ctx, func(tx *store.Tx) error {
+		c.refreshAfter(tx, ctx, c.categories)
+		var err error
+		made, err = c.CreateCategoryIn(tx, merchantID, d)
+		return err
+	})
+	return made, err
+}
+
+// CreateCategoryIn is CreateCategory within the caller's transaction; the tree in memory follows within a second.
+func (c *Catalog) CreateCategoryIn(tx *store.Tx, merchantID int64, d CategoryDraft) (model.Category, error) {
 	if err := d.check(); err != nil {
 		return model.Category{}, err
 	}
-	var made model.Category
-	err := c.store.Tx(ctx, func(tx *store.Tx) error {
-		all, err := lockCategories(tx, merchantID)
-		if err != nil {
-			return err
-		}
-		if len(all.byID) >= MaxCategories {
-			return fault.New(fault.ValidationFailed).Say("分类最多 500 个", "A merchant may have 500 categories")
-		}
-		if err := all.accepts(d.ParentID, 1); err != nil {
-			return err
-		}
-		now := c.now()
-		made = model.Category{MerchantID: merchantID, ParentID: d.ParentID, Name: d.Name, Sort: d.Sort, Version: 1, CreatedAt: now, ChangedAt: now}
-		c.refreshAfter(tx, ctx, c.categories)
-		return tx.Create(&made).Error
-	})
+	all, err := lockCategories(tx, merchantID)
+	if err != nil {
+		return model.Category{}, err
+	}
+	if len(all.byID) >= MaxCategories {
+		return model.Category{}, fault.New(fault.ValidationFailed).Say("分类最多 500 个", "A merchant may have 500 categories")
+	}
+	if err := all.accepts(d.ParentID, 1); err != nil {
+		return model.Category{}, err
+	}
+	now := c.now()
+	made := model.Category{MerchantID: merchantID, ParentID: d.ParentID, Name: d.Name, Sort: d.Sort, Version: 1, CreatedAt: now, ChangedAt: now}
+	err = tx.Create(&made).Error
 	return made, err
 }
 

@@ -156,28 +156,39 @@ func (c *Catalog) Unpublish(ctx context.Context, merchantID, id int64) (Product,
 func (c *Catalog) setPublished(ctx context.Context, merchantID, id int64, published bool) (Product, error) {
 	var result Product
 	err := c.store.Tx(ctx, func(tx *store.Tx) error {
-		p, err := lockProduct(tx, merchantID, id)
-		if err != nil {
-			return err
-		}
-		skus, err := skusOf(tx.DB, id)
-		if err != nil {
-			return err
-		}
-		if published && len(skus) == 0 {
-			return fault.New(fault.StateConflict).Say("至少有一个 SKU 才能上架", "A product needs a SKU before it can be published")
-		}
-		if p.Published != published {
-			c.refreshAfter(tx, ctx, c.products)
-			p.Published, p.Version, p.ChangedAt = published, p.Version+1, c.now()
-			if err := writeProduct(tx, p); err != nil {
-				return err
-			}
-		}
-		result = Product{Product: p, SKUs: skus}
-		return nil
+		c.refreshAfter(tx, ctx, c.products)
+		var err error
+		result, err = c.publishIn(tx, merchantID, id, published)
+		return err
 	})
 	return result, err
+}
+
+// PublishIn is Publish within the caller's transaction; searches follow within a second.
+func (c *Catalog) PublishIn(tx *store.Tx, merchantID, id int64) error {
+	_, err := c.publishIn(tx, merchantID, id, true)
+	return err
+}
+
+func (c *Catalog) publishIn(tx *store.Tx, merchantID, id int64, published bool) (Product, error) {
+	p, err := lockProduct(tx, merchantID, id)
+	if err != nil {
+		return Product{}, err
+	}
+	skus, err := skusOf(tx.DB, id)
+	if err != nil {
+		return Product{}, err
+	}
+	if published && len(skus) == 0 {
+		return Product{}, fault.New(fault.StateConflict).Say("至少有一个 SKU 才能上架", "A product needs a SKU before it can be published")
+	}
+	if p.Published != published {
+		p.Published, p.Version, p.ChangedAt = published, p.Version+1, c.now()
+		if err := writeProduct(tx, p); err != nil {
+			return Product{}, err
+		}
+	}
+	return Product{Product: p, SKUs: skus}, nil
 }
 
 func lockProduct(tx *store.Tx, merchantID, id int64) (model.Product, error) {
