@@ -33,7 +33,7 @@ func TestT03_T15_Chaos(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 12*time.Second)
 	defer cancel()
 	var owners sync.WaitGroup
 	for o := range 4 {

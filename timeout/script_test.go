@@ -2,6 +2,7 @@ package timeout
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ func clusterClient(t *testing.T) redis.UniversalClient {
 func scoreOf(t *testing.T, s *store, key string) float64 {
 	t.Helper()
 	score, err := s.client.ZScore(context.Background(), s.setKey("k", shardOf(key, s.shards)), key).Result()
-	if err != nil && err != redis.Nil {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		t.Fatal(err)
 	}
 	return score
