@@ -161,7 +161,10 @@ func newTill(t *testing.T, s *store.Store) *till {
 	tl.Service.WeChat = tl.line
 	tl.sku = tl.shop.sku(product{price: 150, stock: 10, virtual: true})
 	tl.settings(m{"refund_hold": true})
-	t.Cleanup(func() { tl.control("DELETE", "/sandbox/faults", nil, nil); tl.control("DELETE", "/sandbox/settings", nil, nil) })
+	t.Cleanup(func() {
+		tl.control("DELETE", "/sandbox/faults", nil, nil)
+		tl.control("DELETE", "/sandbox/settings", nil, nil)
+	})
 	return tl
 }
 
@@ -395,7 +398,7 @@ func (tl *till) refunded(o *model.Order) {
 			tl.bankSays(r.OutRefundNo, "SUCCESS")
 		}
 	}
-	tl.advance(time.Hour)
+	tl.advance(11 * time.Minute) // longer than any pause between calls
 	tl.tick()
 	for _, r := range tl.refunds(o) {
 		if r.State != model.RefundSuccess {

@@ -1,0 +1,414 @@
+package order
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/fault"
+	"github.com/tidemall/tidemall/service/payment"
+	"github.com/tidemall/tidemall/service/wechat"
+)
+
+// three is a paid order of three pieces for 100 fen in all.
+func (tl *till) three() (*model.Order, model.OrderLine) {
+	tl.t.Helper()
+	me := tl.buyer()
+	tl.exec("UPDATE skus SET price_fen = 50 WHERE id = ?", tl.sku)
+	o, err := tl.Place(tl.t.Context(), me, tl.basket(me, tl.coupon(me, model.CouponTemplate{Kind: model.CouponAmount, AmountFen: 50}), Item{SKUID: tl.sku, Quantity: 3}))
+	if err != nil {
+		tl.t.Fatal(err)
+	}
+	tl.phone(tl.open(o))
+	if err := tl.callback(o.No + "-1"); err != nil {
+		tl.t.Fatal(err)
+	}
+	l, err := lines(tl.Store.Read(tl.t.Context()), o.ID)
+	if err != nil {
+		tl.t.Fatal(err)
+	}
+	return tl.reload(o), l[0]
+}
+
+func (tl *till) refund(o *model.Order, parts ...RefundPart) *model.Refund {
+	tl.t.Helper()
+	r, err := tl.Refund(tl.t.Context(), merchantID, o.No, "", RefundRequest{Lines: parts, Reason: "缺货", Actor: "admin:1"})
+	if err != nil {
+		tl.t.Fatal(err)
+	}
+	return r
+}
+
+func (tl *till) refundNow(id int64) *model.Refund {
+	tl.t.Helper()
+	r, err := payment.RefundByID(tl.Store.Read(tl.t.Context()), id)
+	if err != nil {
+		tl.t.Fatal(err)
+	}
+	return r
+}
+
+func TestR08_PartialRefundsAddUp(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o, l := tl.three()
+		var amounts []model.Fen
+		for i := range 3 {
+			r := tl.refund(o, RefundPart{l.ID, 1})
+			amounts = append(amounts, r.AmountFen)
+			tl.refunded(o)
+			if want := int64(7 + i + 1); tl.stock(tl.sku) != want {
+				t.Errorf("stock %d, want %d", tl.stock(tl.sku), want)
+			}
+			if i < 2 && tl.couponState(o.CouponID) != model.CouponUsed {
+				t.Error("the coupon came back early")
+			}
+			tl.audited()
+		}
+		if amounts[0] != 33 || amounts[1] != 33 || amounts[2] != 34 {
+			t.Errorf("amounts %v", amounts)
+		}
+		tl.want(o, "closed/refunded stock=10 coupon=available")
+		if now := tl.reload(o); now.RefundedFen != 100 {
+			t.Errorf("refunded %d", now.RefundedFen)
+		}
+	})
+}
+
+func TestR09_RefundsThatMakeNoSense(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		unpaid := tl.unpaid()
+		o, l := tl.three()
+		for _, c := range []struct {
+			parts []RefundPart
+			want  fault.Code
+		}{
+			{[]RefundPart{{l.ID, 0}}, fault.RefundTooMuch},
+			{[]RefundPart{{l.ID, -1}}, fault.RefundTooMuch},
+			{[]RefundPart{{l.ID, 4}}, fault.RefundTooMuch},
+			{[]RefundPart{{l.ID, 1}, {l.ID, 1}}, fault.ValidationFailed},
+			{[]RefundPart{{l.ID + 1000, 1}}, fault.ValidationFailed},
+		} {
+			_, err := tl.Refund(t.Context(), merchantID, o.No, "", RefundRequest{Lines: c.parts, Reason: "x"})
+			tl.wantCode(err, c.want)
+		}
+		_, err := tl.Refund(t.Context(), merchantID+1, o.No, "", RefundRequest{Reason: "x"})
+		tl.wantCode(err, fault.NotFoundError)
+		_, err = tl.Refund(t.Context(), merchantID, unpaid.No, "", RefundRequest{Reason: "x"})
+		tl.wantCode(err, fault.OrderNotPaid)
+		if n := tl.number("SELECT COUNT(*) FROM refunds"); n != 0 || tl.line.calls("refund") != 0 {
+			t.Errorf("%d refunds, %d calls", n, tl.line.calls("refund"))
+		}
+	})
+}
+
+func TestT63_TwoAdminsClickAndTheReplyIsLost(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o := tl.paid()
+		made := 0
+		for _, err := range together(8, func(int) error {
+			_, err := tl.Refund(context.Background(), merchantID, o.No, "", RefundRequest{Reason: "缺货"})
+			return err
+		}) {
+			if err == nil {
+				made++
+			} else {
+				tl.wantCode(err, fault.RefundTooMuch)
+			}
+		}
+		if made != 1 {
+			t.Fatalf("%d refunds were made", made)
+		}
+		tl.fault(m{"path": "/v3/refund/domestic/refunds", "mode": "timeout_after", "delay_ms": 700})
+		tl.called()
+		r := tl.refunds(o)[0]
+		if r.State != model.RefundPending || r.Error == "" {
+			t.Errorf("refund %+v", r)
+		}
+		tl.bankSays(r.OutRefundNo, "SUCCESS")
+		tl.advance(time.Minute)
+		tl.tick()
+		if n := tl.line.calls("refund"); n != 1 {
+			t.Errorf("%d refund calls", n)
+		}
+		tl.want(o, "closed/refunded stock=10 coupon=available")
+		tl.audited()
+	})
+}
+
+func TestR05_CreateTimedOutAndWeChatHasNone(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o := tl.paid()
+		r := tl.refund(o)
+		tl.fault(m{"path": "/v3/refund/domestic/refunds", "mode": "timeout", "delay_ms": 700})
+		tl.called()
+		if got := tl.refundNow(r.ID); got.State != model.RefundPending {
+			t.Fatalf("refund %+v", got)
+		}
+		tl.advance(time.Minute)
+		tl.tick()
+		if got := tl.refundNow(r.ID); got.State != model.RefundProcessing || tl.line.calls("refund") != 2 || tl.line.calls("query refund") != 1 {
+			t.Errorf("refund %+v after %d calls", got, tl.line.calls("refund"))
+		}
+		tl.refunded(o)
+		tl.want(o, "closed/refunded stock=10 coupon=available")
+		tl.audited()
+	})
+}
+
+func TestR01_R02_SuccessIsNeverTakenBack(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o := tl.paid()
+		r := tl.refund(o)
+		tl.line.onceAfter("refund", func(err error) error { // the callback overtakes the reply
+			tl.bankSays(r.OutRefundNo, "SUCCESS")
+			got, e := tl.line.Client.QueryRefund(t.Context(), r.OutRefundNo)
+			if e == nil {
+				e = tl.RefundResult(t.Context(), got)
+			}
+			if e != nil {
+				t.Error(e)
+			}
+			return err
+		})
+		tl.called()
+		for _, late := range []wechat.RefundStatus{wechat.RefundProcessing, wechat.RefundClosed, wechat.RefundAbnormal} {
+			if err := tl.RefundResult(t.Context(), wechat.Refund{OutRefundNo: r.OutRefundNo, Status: late, AmountRefund: 100, AmountTotal: 100}); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := tl.refundNow(r.ID); got.State != model.RefundSuccess || got.NextAt != nil {
+			t.Errorf("refund %+v", got)
+		}
+		tl.want(o, "closed/refunded stock=10 coupon=available")
+		tl.audited()
+	})
+}
+
+func TestR03_AbnormalThenSuccess(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o := tl.paid()
+		r := tl.refund(o)
+		tl.called()
+		tl.bankSays(r.OutRefundNo, "ABNORMAL")
+		tl.advance(time.Minute)
+		tl.tick()
+		if got := tl.refundNow(r.ID); got.State != model.RefundAbnormal || tl.number("SELECT COUNT(*) FROM anomalies WHERE kind = ?", payment.AnomalyRefundAbnormal) != 1 {
+			t.Errorf("refund %+v", got)
+		}
+		tl.want(o, paidOnce)
+		tl.bankSays(r.OutRefundNo, "SUCCESS")
+		tl.advance(abnormalPoll)
+		tl.tick()
+		tl.want(o, "closed/refunded stock=10 coupon=available")
+		tl.audited()
+	})
+}
+
+func TestR10_T62_NotEnoughKeepsTheNumber(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o := tl.paid()
+		r := tl.refund(o)
+		tl.settings(m{"refund_balance_fen": 10})
+		tl.called()
+		for range 3 {
+			if got := tl.refundNow(r.ID); got.State != model.RefundPending || got.NextAt == nil || *got.NextAt <= tl.Now() {
+				t.Fatalf("refund %+v", got)
+			}
+			tl.advance(15 * time.Minute)
+			tl.tick()
+		}
+		if n := tl.number("SELECT COUNT(*) FROM anomalies WHERE kind = ? AND refund_id = ? AND seen = 4", payment.AnomalyRefundWaiting, r.ID); n != 1 {
+			t.Errorf("%d anomalies seen four times", n)
+		}
+		tl.settings(m{"refund_balance_fen": 1000})
+		tl.advance(15 * time.Minute)
+		tl.tick()
+		tl.refunded(o)
+		if got := tl.refundNow(r.ID); got.OutRefundNo != r.OutRefundNo {
+			t.Errorf("another number %s", got.OutRefundNo)
+		}
+		tl.audited()
+	})
+}
+
+func TestR11_R13_WordsOfRefundsThatDoNotFit(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o := tl.paid()
+		r := tl.refund(o)
+		if err := tl.RefundResult(t.Context(), wechat.Refund{OutRefundNo: r.OutRefundNo, Status: wechat.RefundSuccess, AmountRefund: 99, AmountTotal: 100}); !isMisfit(err) {
+			t.Errorf("99 fen: %v", err)
+		}
+		if got := tl.refundNow(r.ID); got.State != model.RefundPending {
+			t.Errorf("refund %+v", got)
+		}
+		tl.wantCode(tl.RefundResult(t.Context(), wechat.Refund{OutRefundNo: "strange", Status: wechat.RefundSuccess, AmountRefund: 1, AmountTotal: 1}), fault.NotFoundError)
+		if n := tl.number("SELECT COUNT(*) FROM anomalies WHERE kind IN (?, ?)", payment.AnomalyRefundMismatch, payment.AnomalyUnknownRefund); n != 2 {
+			t.Errorf("%d anomalies", n)
+		}
+	})
+}
+
+func TestR12_R15_WeChatsLimits(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o, l := tl.three()
+		tl.refund(o, RefundPart{l.ID, 1})
+		paidAt := tl.Now()
+		tl.exec("UPDATE payments SET paid_at = ? WHERE order_id = ?", paidAt.Add(-366*24*time.Hour), o.ID)
+		_, err := tl.Refund(t.Context(), merchantID, o.No, "", RefundRequest{Reason: "x"})
+		tl.wantCode(err, fault.RefundTooOld)
+		tl.exec("UPDATE payments SET paid_at = ? WHERE order_id = ?", paidAt, o.ID)
+		p := tl.number("SELECT payment_id FROM refunds WHERE order_id = ?", o.ID)
+		for i := range payment.MaxRefunds - 1 {
+			tl.insert(&model.Refund{ID: 10_000 + int64(i), OrderID: o.ID, PaymentID: p, MerchantID: merchantID, OutRefundNo: "R" + o.No + "-x" + string(rune('A'+i)), State: model.RefundSuccess})
+		}
+		_, err = tl.Refund(t.Context(), merchantID, o.No, "", RefundRequest{Reason: "x"})
+		tl.wantCode(err, fault.RefundTooMany)
+	})
+}
+
+// A refund that WeChat refuses for good can be asked for again; what it had taken is free.
+func TestRefusedRefundFreesWhatItTook(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o, l := tl.three()
+		first := tl.refund(o, RefundPart{l.ID, 2})
+		tl.fault(m{"path": "/v3/refund/domestic/refunds", "mode": "code", "status": 403, "code": "USER_ACCOUNT_ABNORMAL"})
+		tl.called()
+		if got := tl.refundNow(first.ID); got.State != model.RefundFailed || tl.number("SELECT COUNT(*) FROM anomalies WHERE kind = ?", payment.AnomalyRefundFailed) != 1 {
+			t.Errorf("refund %+v", got)
+		}
+		tl.audited()
+		second := tl.refund(o)
+		tl.called()
+		tl.bankSays(second.OutRefundNo, "CLOSED")
+		tl.advance(time.Hour)
+		tl.tick()
+		third := tl.refund(o)
+		tl.called()
+		tl.bankSays(third.OutRefundNo, "SUCCESS")
+		tl.advance(time.Hour)
+		tl.tick()
+		if third.AmountFen != 100 {
+			t.Errorf("amount %d", third.AmountFen)
+		}
+		tl.want(o, "closed/refunded stock=10 coupon=available")
+		tl.audited()
+	})
+}
+
+func TestRefundKeyIsReplayed(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o, l := tl.three()
+		req := RefundRequest{Lines: []RefundPart{{l.ID, 1}}, Reason: "缺货"}
+		ids := map[int64]bool{}
+		for range 3 {
+			r, err := tl.Refund(t.Context(), merchantID, o.No, "refund-key-1", req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids[r.ID] = true
+		}
+		if len(ids) != 1 || tl.number("SELECT COUNT(*) FROM refunds") != 1 {
+			t.Errorf("refunds %v", ids)
+		}
+		req.Reason = "other"
+		_, err := tl.Refund(t.Context(), merchantID, o.No, "refund-key-1", req)
+		tl.wantCode(err, fault.IdempotencyKeyReused)
+	})
+}
+
+// Freight goes back with the last piece of an order of which nothing was shipped, and stays once something was.
+func TestFreightIsRefundedWithEverything(t *testing.T) {
+	goods := []model.OrderLine{{ID: 1, Quantity: 2, PriceFen: 50, DiscountFen: 1}, {ID: 2, Quantity: 1, PriceFen: 30, AdjustmentFen: -30}}
+	o := &model.Order{PayableFen: 99 + 0 + 8}
+	for name, c := range map[string]struct {
+		shipped, refunding int64
+		want               []RefundPart
+		amount, freight    model.Fen
+	}{
+		"everything":             {0, 0, nil, 107, 8},
+		"one piece":              {0, 0, []RefundPart{{1, 1}}, 49, 0},
+		"the rest":               {0, 1, nil, 58, 8},
+		"the free line":          {0, 0, []RefundPart{{2, 1}}, 0, 0},
+		"everything, one is out": {1, 0, nil, 99, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := append([]model.OrderLine(nil), goods...)
+			lines[0].ShippedQuantity, lines[0].RefundingQuantity = c.shipped, c.refunding
+			taken := map[int64]model.Fen{1: model.PartOf(99, 0, c.refunding, 2)}
+			var r model.Refund
+			if _, err := refundLines(o, lines, taken, c.want, &r); err != nil {
+				t.Fatal(err)
+			}
+			if r.AmountFen != c.amount || r.FreightFen != c.freight {
+				t.Errorf("amount %d with freight %d", r.AmountFen, r.FreightFen)
+			}
+		})
+	}
+}
+
+// However refunds are cut, and whichever of them fail, they add up to what was paid and never exceed a line.
+func TestRefundsAddUpProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 4).Draw(t, "lines")
+		goods := make([]model.OrderLine, n)
+		o := &model.Order{FreightFen: model.Fen(rapid.Int64Range(0, 20).Draw(t, "freight"))}
+		var nets model.Fen
+		for i := range goods {
+			l := &goods[i]
+			l.ID, l.Quantity, l.PriceFen = int64(i+1), rapid.Int64Range(1, 5).Draw(t, "quantity"), model.Fen(rapid.Int64Range(0, 50).Draw(t, "price"))
+			l.DiscountFen = model.Fen(rapid.Int64Range(0, int64(l.PriceFen)*l.Quantity).Draw(t, "discount"))
+			nets += net(*l)
+		}
+		adjust := model.Fen(rapid.Int64Range(-int64(nets+o.FreightFen), 100).Draw(t, "adjust"))
+		var sum model.Fen
+		for i, share := range adjustmentShares(goods, adjust) {
+			goods[i].AdjustmentFen = share
+			sum += share
+			if net(goods[i]) < 0 {
+				t.Fatalf("line %d costs %d", i, net(goods[i]))
+			}
+		}
+		if want := max(adjust, -nets); sum != want {
+			t.Fatalf("shares add up to %d, want %d", sum, want)
+		}
+		o.PayableFen = nets + o.FreightFen + adjust
+		taken, done := map[int64]model.Fen{}, model.Fen(0)
+		for range 40 {
+			var want []RefundPart
+			for _, l := range goods {
+				if left := l.Quantity - l.RefundingQuantity; left > 0 && rapid.Bool().Draw(t, "take") {
+					want = append(want, RefundPart{l.ID, rapid.Int64Range(1, left).Draw(t, "pieces")})
+				}
+			}
+			if len(want) == 0 {
+				continue
+			}
+			var r model.Refund
+			parts, err := refundLines(o, goods, taken, want, &r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rapid.IntRange(0, 3).Draw(t, "fails") == 0 {
+				continue
+			}
+			done += r.AmountFen
+			for _, p := range parts {
+				goods[p.LineID-1].RefundingQuantity += p.Quantity
+				taken[p.LineID] += p.AmountFen
+				if p.AmountFen < 0 || taken[p.LineID] > net(goods[p.LineID-1]) {
+					t.Fatalf("line %d: %d of %d", p.LineID, taken[p.LineID], net(goods[p.LineID-1]))
+				}
+			}
+		}
+		var r model.Refund
+		if _, err := refundLines(o, goods, taken, nil, &r); err == nil {
+			done += r.AmountFen
+		}
+		if done != o.PayableFen {
+			t.Fatalf("refunded %d of %d", done, o.PayableFen)
+		}
+	})
+}
