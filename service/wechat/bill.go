@@ -161,8 +161,8 @@ func zeroIsNone(s string) string {
 // fenOf reads yuan with at most two decimals. No float comes near it.
 func fenOf(yuan string) (int64, error) {
 	whole, cents, _ := strings.Cut(yuan, ".")
-	if len(cents) > 2 {
-		return 0, errors.New("an amount of more than two decimals")
+	if whole == "" || len(cents) > 2 {
+		return 0, errors.New("an amount is not yuan with at most two decimals")
 	}
 	fen, err := strconv.ParseInt(whole+cents+strings.Repeat("0", 2-len(cents)), 10, 64)
 	if err != nil {

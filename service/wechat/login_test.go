@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -95,6 +96,29 @@ func TestL04_WeChatAwayAtLogin(t *testing.T) {
 	w.secretFree(w.logs.String())
 	if _, err := w.client.Login(t.Context(), "demo-ann"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// L11: the session key does not come out of this package, so nothing can pass it on.
+func TestL11_TheSessionKeyStaysBehind(t *testing.T) {
+	w := newWorld(t)
+	s, err := w.client.Login(t.Context(), "demo-ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := fmt.Sprintf("%+v", s); text != fmt.Sprintf("{OpenID:%s UnionID:}", s.OpenID) {
+		t.Errorf("a session holds more than who it is: %s", text)
+	}
+	w.secretFree(w.logs.String())
+}
+
+func TestConfigsDoNotPrintSecrets(t *testing.T) {
+	w := newWorld(t)
+	log := slog.New(slog.NewTextHandler(w.logs, nil))
+	log.Info("config", "value", w.config)
+	w.secretFree(w.logs.String())
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+		w.secretFree(fmt.Sprintf(verb, w.config))
 	}
 }
 

@@ -94,6 +94,29 @@ func TestC15_SameParametersReuseTheNumber(t *testing.T) {
 	}
 }
 
+// T47: two taps at once open the number twice and charge once.
+func TestT47_TwoTapsChargeOnce(t *testing.T) {
+	w := newWorld(t)
+	ids := make(chan string, 2)
+	for range 2 {
+		go func() {
+			id, err := w.client.Prepay(t.Context(), prepayRequest("T00000001"))
+			if err != nil {
+				t.Error(err)
+			}
+			ids <- id
+		}()
+	}
+	first, second := <-ids, <-ids
+	if status := w.control("POST", "/sandbox/pay", m{"prepay_id": second}, nil); status != 200 {
+		t.Errorf("%d", status)
+	}
+	var reply m
+	if status := w.control("POST", "/sandbox/pay", m{"prepay_id": first}, &reply); status != 409 || reply["code"] != "ORDER_PAID" {
+		t.Errorf("%d %v", status, reply)
+	}
+}
+
 // T43: changed parameters under the same number are refused, and told apart from all else.
 func TestT43_ChangedParametersNeedANewNumber(t *testing.T) {
 	w := newWorld(t)
