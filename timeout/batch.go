@@ -108,8 +108,8 @@ func (e *Engine) claimRedis(ctx context.Context, l *lane, items []*item) []*item
 		switch {
 		case c.verdict == "claimed" || c.verdict == "rescued":
 			it.lease, it.rescued = c.lease, c.verdict == "rescued"
-			if !it.swept && c.before != 0 {
-				it.due = deadlineOf(c.before)
+			if due := deadlineOf(c.before); due != 0 && !it.swept {
+				it.due = due
 			}
 			mine = append(mine, it)
 		case c.verdict == "error" && e.feed() == feedSQL:

@@ -18,6 +18,9 @@ const (
 	// mountain of dead tasks never hides what is due now.
 	lookFresh = 10 * time.Second
 	lookPages = 20
+	everyPage = int(^uint(0) >> 1)
+	// lookBusy is the pause while a backlog is being read.
+	lookBusy = 100 * time.Millisecond
 	// sourceTimeout bounds the reading of one page.
 	sourceTimeout = 10 * time.Second
 )
@@ -26,39 +29,52 @@ const (
 // missing where it belongs: into Redis, or without Redis into the process. Each
 // kind has a loop of its own, so that a slow source delays nobody else.
 func (e *Engine) look(ctx context.Context, l *lane) {
-	e.loop(ctx, "look", l.lookKick, func(ctx context.Context) time.Duration {
-		to, next := feedRedis, lookEvery
-		if e.feed() == feedSQL {
-			to, next = feedSQL, sqlEvery
-		}
-		if !e.db.closed() {
-			return sqlEvery
-		}
-		if err := e.lookAt(ctx, l, to); err != nil {
-			e.complain(ctx, "a source could not be read", err, "kind", l.kind.Name)
-		}
-		return next
-	})
+	e.loop(ctx, "look", l.lookKick, func(ctx context.Context) time.Duration { return e.lookOnce(ctx, l) })
+}
+
+// lookOnce looks, and says when to look again.
+func (e *Engine) lookOnce(ctx context.Context, l *lane) time.Duration {
+	to, next := feedRedis, lookEvery
+	if e.feed() == feedSQL {
+		to, next = feedSQL, sqlEvery
+	}
+	if !e.db.closed() {
+		return sqlEvery
+	}
+	more, err := e.lookAt(ctx, l, to)
+	e.complain(ctx, "a source could not be read", err, "kind", l.kind.Name)
+	if more {
+		return lookBusy
+	}
+	return next
 }
 
 // lookAt reads what is due soon or was due a moment ago, then a piece of the
-// backlog before that.
-func (e *Engine) lookAt(ctx context.Context, l *lane, to feed) error {
+// backlog before that. It reports whether there is more of the backlog and it
+// is worth while to go on at once: not if there was nothing but the dead, or
+// no room.
+func (e *Engine) lookAt(ctx context.Context, l *lane, to feed) (more bool, err error) {
 	now := e.clock.Now()
 	until, fresh := now.Add(lookAhead).UnixMilli(), now.Add(-lookFresh).UnixMilli()
 	if to == feedSQL {
 		until = now.Add(nearWindow).UnixMilli()
 	}
-	put := func(tasks []Task, rows map[string]*Failure) error { return e.provide(ctx, l, to, tasks, rows) }
-	if _, _, err := e.scan(ctx, l, Cursor{Due: fresh}, until, int(^uint(0)>>1), put); err != nil {
+	provided := int64(0)
+	put := func(tasks []Task, rows map[string]*Failure) error {
+		n, err := e.provide(ctx, l, to, tasks, rows)
+		provided += n
 		return err
 	}
+	if _, _, err := e.scan(ctx, l, Cursor{Due: fresh}, until, everyPage, put); err != nil {
+		return false, err
+	}
+	provided = 0
 	last, more, err := e.scan(ctx, l, l.lookFrom, fresh, lookPages, put)
 	l.lookFrom = Cursor{}
 	if more {
 		l.lookFrom = last
 	}
-	return err
+	return more && provided > 0, err
 }
 
 // scan reads tasks page by page with their failure rows, until the end or for
@@ -100,8 +116,10 @@ func readPage(ctx context.Context, l *lane, after Cursor, until int64) ([]Task, 
 }
 
 // provide puts tasks of this replica's shards to where they will fire from,
-// never dead ones, and never before their backoff has ended.
-func (e *Engine) provide(ctx context.Context, l *lane, to feed, tasks []Task, rows map[string]*Failure) error {
+// never dead ones, and never before their backoff has ended. It returns how
+// many of them were not there.
+func (e *Engine) provide(ctx context.Context, l *lane, to feed, tasks []Task, rows map[string]*Failure) (int64, error) {
+	room := e.near.room(l)
 	now := e.clock.Now().UnixMilli()
 	var missing []wanted
 	for _, t := range tasks {
@@ -121,14 +139,14 @@ func (e *Engine) provide(ctx context.Context, l *lane, to feed, tasks []Task, ro
 		}
 	}
 	if to != feedRedis {
-		return nil
+		return int64(max(0, room-e.near.room(l))), nil
 	}
 	written, err := e.store.ensure(ctx, l.kind.Name, missing)
 	if written > 0 {
 		notify(e.pollKick)
 	}
 	if err != nil && e.feed() == feedSQL {
-		return nil // Redis went away meanwhile; the look that follows knows
+		return 0, nil // Redis went away meanwhile; the look that follows knows
 	}
-	return err
+	return written, err
 }

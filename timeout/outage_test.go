@@ -210,6 +210,39 @@ func TestDeadBacklogHidesNothing(t *testing.T) {
 	})
 }
 
+// After an outage of everything the look does not wait between the pieces of
+// the backlog.
+func TestBacklogIsReadWithoutPauses(t *testing.T) {
+	for _, p := range []parts{everyParts[0], everyParts[2]} {
+		t.Run(p.name, func(t *testing.T) {
+			s := newThings(p.db(t))
+			var client redis.UniversalClient
+			if p.redis != nil {
+				client = redisClient(t, p.redis(t))
+			}
+			// Not started: nobody else looks, and nobody works.
+			e := node(t, s, client, "a")
+			near, err := newNear(e.clock)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer near.stop()
+			l := e.lanes[s.kind]
+			e.near = near
+			l.open(near)
+			ctx := context.Background()
+			old := in(-time.Hour)
+			s.add(t, ids(lookPages*MaxBatch+10, func(int) int64 { return old }))
+			if next := e.lookOnce(ctx, l); next != lookBusy {
+				t.Errorf("after a full piece: again in %v", next)
+			}
+			if next := e.lookOnce(ctx, l); next == lookBusy {
+				t.Error("after the last piece: at once")
+			}
+		})
+	}
+}
+
 // A handler may take longer than a lease: it is renewed, and nobody else runs
 // the task meanwhile.
 func TestLeaseIsRenewedWhileTheHandlerLives(t *testing.T) {

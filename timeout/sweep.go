@@ -58,7 +58,7 @@ func (e *Engine) sweepAll(ctx context.Context) {
 func (e *Engine) sweepKind(ctx context.Context, l *lane) {
 	before := l.rescued.Load()
 	until := e.clock.Now().Add(-sweepGrace).UnixMilli()
-	_, _, err := e.scan(ctx, l, Cursor{}, until, int(^uint(0)>>1), func(tasks []Task, rows map[string]*Failure) error {
+	_, _, err := e.scan(ctx, l, Cursor{}, until, everyPage, func(tasks []Task, rows map[string]*Failure) error {
 		items := e.near.adopt(l, e.sweepable(tasks, rows))
 		for len(items) > 0 {
 			n := min(len(items), l.kind.Batch)
