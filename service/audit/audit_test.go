@@ -306,6 +306,29 @@ func TestWhatIsAllowedIsNotReported(t *testing.T) {
 	})
 }
 
+func TestIDsWithWideGapsAreAllLookedAt(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		undone(t, s, func(tx *store.Tx) {
+			ids := []int64{1, spanIDs, spanIDs + 1, 3 * spanIDs, 1 << 52, 1<<53 - 1}
+			var want []string
+			for _, id := range ids {
+				want = append(want, fmt.Sprint(id))
+				sku := model.SKU{ID: id, ProductID: id, MerchantID: 1, SpecKey: "-", Stock: -1}
+				if err := errors.Join(tx.Create(&sku).Error, tx.Create(&model.LedgerEntry{ID: id, MerchantID: 1, SKUID: id, Kind: model.LedgerAdjust, Delta: -1}).Error); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, err := runAll(tx.DB, Options{Now: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := r.Checks[0]; c.Violations != int64(len(ids)) || !slices.Equal(c.Examples, want) {
+				t.Errorf("found %d: %v, want %v", c.Violations, c.Examples, want)
+			}
+		})
+	})
+}
+
 func TestReportsOfABrokenShop(t *testing.T) {
 	s := storetest.SQLite(t)
 	undone(t, s, func(tx *store.Tx) {
