@@ -346,6 +346,13 @@ func operations(shop *app.App, log *slog.Logger) router.Operations {
 	shared := notify.New(log, shop.Metrics)
 	adminOrders := &admin.Orders{Service: shop.Orders, Pictures: shop.Files}
 	return router.Operations{
+		ShopAccounts:   &shopapi.Accounts{Service: shop.Accounts},
+		ShopAddresses:  &shopapi.Addresses{Service: shop.Accounts},
+		AdminAuth:      &admin.Auth{Service: shop.Accounts},
+		AdminAdmins:    &admin.Admins{Service: shop.Accounts},
+		AdminRoles:     &admin.Roles{Service: shop.Accounts},
+		AdminMerchants: &admin.Merchants{Service: shop.Accounts},
+
 		Files:        &api.Files{Service: shop.Files},
 		ShopCatalog:  &shopapi.Catalog{Service: shop.Catalog, Pictures: shop.Files},
 		ShopCart:     &shopapi.Carts{Service: shop.Carts, Pictures: shop.Files},
@@ -362,6 +369,9 @@ func operations(shop *app.App, log *slog.Logger) router.Operations {
 		AdminOrders:       adminOrders,
 		AdminOrderChanges: &admin.OrderChanges{Service: shop.Orders, Orders: adminOrders},
 		AdminAnomalies:    &admin.Anomalies{List: payment.Anomalies{Store: shop.Store}, Resolver: shop.Orders},
+		AdminPolicies:     &admin.Policies{Service: shop.Policies},
+		AdminMessages:     &admin.Messages{Relay: shop.Relay},
+		AdminTimeouts:     &admin.Timeouts{Board: shop.Deadlines},
 
 		Notify: &router.Notify{
 			Pay:    &notify.Pay{Shared: shared, WeChat: shop.WeChat, Orders: shop.Orders},

@@ -19,6 +19,7 @@ import (
 	"github.com/tidemall/tidemall/service/cart"
 	"github.com/tidemall/tidemall/service/catalog"
 	"github.com/tidemall/tidemall/service/coupon"
+	"github.com/tidemall/tidemall/service/deadline"
 	"github.com/tidemall/tidemall/service/event"
 	"github.com/tidemall/tidemall/service/file"
 	"github.com/tidemall/tidemall/service/order"
@@ -48,6 +49,8 @@ type App struct {
 	Policies *policy.Policies
 	Orders   *order.Service
 	Relay    *event.Relay
+	// Deadlines is the timeout module as the panel sees it.
+	Deadlines *deadline.Board
 
 	// SandboxURL is where the simulator answers that stands in for WeChat; empty with the real one.
 	SandboxURL string
@@ -125,6 +128,9 @@ func (a *App) wire(context.Context) error {
 			return err
 		}
 	}
+	a.Deadlines = deadline.New(s, a.Engine, map[string]string{
+		order.KindPay: "orders", order.KindClosing: "orders", order.KindQuery: "payment_attempts", order.KindRefund: "refunds",
+	})
 	subscribers, topics := a.subscribers()
 	a.Relay = event.NewRelay(s, now, log, topics, subscribers...)
 	return a.Metrics.Register(a.Relay)

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/demo"
+	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 )
 
@@ -20,6 +22,12 @@ func (a *App) fill(ctx context.Context) error {
 	if made && password != "" {
 		a.FirstPassword = password
 	}
+	if a.Config.Demo {
+		filler := demo.Filler{Store: a.Store, Now: a.Now, Log: a.Log, Catalog: a.Catalog, Merchants: a.Accounts, Pictures: a.Files}
+		if _, err := filler.Fill(ctx); err != nil {
+			return err
+		}
+	}
 	return a.ensureMerchant(ctx)
 }
 
@@ -28,9 +36,8 @@ func (a *App) ensureMerchant(ctx context.Context) error {
 	if err := a.Store.Read(ctx).Model(&model.Merchant{}).Count(&n).Error; err != nil || n > 0 {
 		return store.Classify(err)
 	}
-	row := model.Merchant{Name: firstMerchant, Version: 1, CreatedAt: a.Now(), UpdatedAt: a.Now()}
-	if err := a.Store.Read(ctx).Create(&row).Error; err != nil && !store.IsDuplicate(err) {
-		return store.Classify(err)
+	if _, err := a.Accounts.AddMerchant(ctx, firstMerchant); err != nil && !fault.Is(err, fault.NameTaken) {
+		return err
 	}
 	return nil
 }
