@@ -52,11 +52,7 @@ func TestT03_TwoEnginesOnOneStoreOneEffect(t *testing.T) {
 		s.add(t, all)
 		var callers sync.WaitGroup
 		for _, e := range []*Engine{a, b} { // both schedule everything
-			callers.Go(func() {
-				if err := e.Schedule(context.Background(), tasksOf(s, all)...); err != nil {
-					t.Error(err)
-				}
-			})
+			callers.Go(func() { scheduleTasks(t, e, tasksOf(s, all)) })
 		}
 		callers.Go(func() { a.sweepAll(context.Background()) })
 		callers.Wait()
@@ -279,9 +275,7 @@ func TestKindsDoNotWaitForEachOther(t *testing.T) {
 		for i := range 3000 {
 			jam = append(jam, Task{"slow", fmt.Sprintf("s%d", i), in(0)})
 		}
-		if err := e.Schedule(context.Background(), jam...); err != nil {
-			t.Fatal(err)
-		}
+		scheduleTasks(t, e, jam)
 		schedule(t, e, s, ids(50, func(i int) int64 { return in(300*time.Millisecond + time.Duration(i)*10*time.Millisecond) }))
 		s.awaitAllDone(t, 10*time.Second)
 		stats, _ := e.Stats(context.Background())
