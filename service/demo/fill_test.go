@@ -5,30 +5,21 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/account"
 	"github.com/tidemall/tidemall/service/catalog"
 	"github.com/tidemall/tidemall/service/demo"
 	"github.com/tidemall/tidemall/service/file"
 	"github.com/tidemall/tidemall/service/shipping"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/store/storetest"
-
-	"context"
 )
 
 const now model.Time = 1_767_225_600_000
-
-// merchants makes merchants as the account service does.
-type merchants struct{ store *store.Store }
-
-func (m merchants) AddMerchant(ctx context.Context, name string) (model.Merchant, error) {
-	row := model.Merchant{Name: name, Version: 1, CreatedAt: now, UpdatedAt: now}
-	err := m.store.Read(ctx).Create(&row).Error
-	return row, err
-}
 
 // newReplica returns a filler with a catalogue over the database and a folder of its own.
 func newReplica(t *testing.T, s *store.Store, dir string) (*demo.Filler, *catalog.Catalog) {
@@ -44,12 +35,16 @@ func newReplica(t *testing.T, s *store.Store, dir string) (*demo.Filler, *catalo
 	if err != nil {
 		t.Fatal(err)
 	}
+	accounts, err := account.New(account.Options{Store: s, Secret: strings.Repeat("s", 32), Now: clock, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if c.Stop() != nil || files.Close() != nil {
 			t.Error("the replica does not stop")
 		}
 	})
-	return &demo.Filler{Store: s, Now: clock, Log: log, Catalog: c, Merchants: merchants{s}, Pictures: files}, c
+	return &demo.Filler{Store: s, Now: clock, Log: log, Catalog: c, Merchants: accounts, Pictures: files}, c
 }
 
 func count(t *testing.T, s *store.Store, query string) (n int64) {
