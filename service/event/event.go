@@ -93,8 +93,8 @@ func appendSome(tx *store.Tx, msgs []New) error {
 		}
 		args = append(args, m.Topic, m.Key, m.Seq, m.MerchantID, string(payload), m.Trace, m.At, m.At)
 	}
-	err := tx.Exec("INSERT INTO messages (topic, msg_key, seq, merchant_id, payload, trace, state, due_at, lease_token, "+
-		"lease_until, attempts, error, created_at, sent_at) VALUES "+row+strings.Repeat(", "+row, len(msgs)-1), args...).Error
+	_, err := tx.Run("INSERT INTO messages (topic, msg_key, seq, merchant_id, payload, trace, state, due_at, lease_token, "+
+		"lease_until, attempts, error, created_at, sent_at) VALUES "+row+strings.Repeat(", "+row, len(msgs)-1), args...)
 	if err != nil {
 		return fmt.Errorf("appending %d messages: %w", len(msgs), err)
 	}
