@@ -99,7 +99,7 @@ func (c *Catalog) loadProducts(ctx context.Context, since model.Time, afterID in
 
 // refreshAfter shows a writer its own write at once; the other replicas see it within a second. A failure is only logged: the
 // next read of the follower repairs it.
-func (c *Catalog) refreshAfter(tx *store.Tx, ctx context.Context, follower interface{ Refresh(context.Context) error }) {
+func (c *Catalog) refreshAfter(ctx context.Context, tx *store.Tx, follower interface{ Refresh(context.Context) error }) {
 	tx.AfterCommit(func() {
 		if err := follower.Refresh(context.WithoutCancel(ctx)); err != nil {
 			c.log.Warn("what was written is not yet in memory", "error", err)

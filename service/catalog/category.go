@@ -47,7 +47,7 @@ func forestOf(rows []model.Category) *forest {
 func (c *Catalog) CreateCategory(ctx context.Context, merchantID int64, d CategoryDraft) (model.Category, error) {
 	var made model.Category
 	err := c.store.Tx(ctx, func(tx *store.Tx) error {
-		c.refreshAfter(tx, ctx, c.categories)
+		c.refreshAfter(ctx, tx, c.categories)
 		var err error
 		made, err = c.CreateCategoryIn(tx, merchantID, d)
 		return err
@@ -103,7 +103,7 @@ func (c *Catalog) UpdateCategory(ctx context.Context, merchantID, id, version in
 		}
 		row = known
 		row.Name, row.ParentID, row.Sort, row.Version, row.ChangedAt = d.Name, d.ParentID, d.Sort, version+1, c.now()
-		c.refreshAfter(tx, ctx, c.categories)
+		c.refreshAfter(ctx, tx, c.categories)
 		return writeCategory(tx, row)
 	})
 	return row, err
@@ -134,7 +134,7 @@ func (c *Catalog) DeleteCategory(ctx context.Context, merchantID, id int64) erro
 			return fault.New(fault.InUse).Say("请先移走该分类下的商品", "Move the products of this category first")
 		}
 		now := c.now()
-		c.refreshAfter(tx, ctx, c.categories)
+		c.refreshAfter(ctx, tx, c.categories)
 		return tx.Exec("UPDATE categories SET changed_at = ?, deleted_at = ? WHERE id = ?", now, now, id).Error
 	})
 }

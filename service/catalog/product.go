@@ -91,7 +91,7 @@ func (c *Catalog) Update(ctx context.Context, merchantID, id, version int64, act
 	var result Product
 	err = c.store.Tx(ctx, func(tx *store.Tx) error {
 		var err error
-		c.refreshAfter(tx, ctx, c.products)
+		c.refreshAfter(ctx, tx, c.products)
 		result, err = c.update(tx, merchantID, id, version, actor, d)
 		return err
 	})
@@ -156,7 +156,7 @@ func (c *Catalog) Unpublish(ctx context.Context, merchantID, id int64) (Product,
 func (c *Catalog) setPublished(ctx context.Context, merchantID, id int64, published bool) (Product, error) {
 	var result Product
 	err := c.store.Tx(ctx, func(tx *store.Tx) error {
-		c.refreshAfter(tx, ctx, c.products)
+		c.refreshAfter(ctx, tx, c.products)
 		var err error
 		result, err = c.publishIn(tx, merchantID, id, published)
 		return err
