@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	backoffBase = time.Second
+	failureBase = time.Second
+	outageBase  = 100 * time.Millisecond
 	backoffCap  = 30 * time.Second
 	// queryTimeout bounds each of the engine's own statements.
 	queryTimeout = 3 * time.Second
@@ -21,18 +22,19 @@ const (
 // failureBackoff is full jitter: anything up to 1 s, 2 s, 4 s … after the
 // first, second, third … failure.
 func failureBackoff(attempts int) time.Duration {
-	return rand.N(doubled(attempts-1)) + time.Millisecond
+	return rand.N(doubled(failureBase, attempts-1)) + time.Millisecond
 }
 
-// outageBackoff grows like failureBackoff's bound but never shrinks below its
-// half, since it is the outage and not the task that is waited for.
+// outageBackoff is half to all of 100 ms, 200 ms, 400 ms … up to 30 s. It begins
+// low, because a locked row or a deadlock is over at once, and has a lower
+// bound, because a real outage is not.
 func outageBackoff(waits int) time.Duration {
-	d := doubled(waits - 1)
+	d := doubled(outageBase, waits-1)
 	return d/2 + rand.N(d/2)
 }
 
-func doubled(times int) time.Duration {
-	return min(backoffBase<<min(max(times, 0), 10), backoffCap)
+func doubled(base time.Duration, times int) time.Duration {
+	return min(base<<min(max(times, 0), 10), backoffCap)
 }
 
 // Page selects a page of failures, newest change first.
