@@ -12,7 +12,7 @@ import (
 )
 
 // PushEffect is what the shop does about an event, in the transaction that marks the push as taken.
-type PushEffect func(tx *store.Tx, p wechat.Push) error
+type PushEffect = func(tx *store.Tx, p wechat.Push) error
 
 // Push takes WeChat's message pushes.
 type Push struct {

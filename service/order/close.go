@@ -231,16 +231,22 @@ func (s *Service) close(tx *store.Tx, c change, reason model.CloseReason, orders
 	if ok, err = s.transition(tx, c, orders...); err != nil || !ok {
 		return false, err
 	}
-	ids, coupons := make([]int64, len(orders)), make([]int64, 0, len(orders))
+	var attempted, coupons []int64
+	ids := make([]int64, len(orders))
 	for i, o := range orders {
 		ids[i] = o.ID
+		if o.FirstAttemptAt != nil {
+			attempted = append(attempted, o.ID)
+		}
 		o.ClosedAt, o.ClosingReason, o.ClosingNextAt = c.at, nil, nil
 		if o.CouponID != 0 {
 			coupons = append(coupons, o.CouponID)
 		}
 	}
-	if err := payment.EndAttempts(tx, ids, c.at); err != nil {
-		return false, err
+	if len(attempted) > 0 {
+		if err := payment.EndAttempts(tx, attempted, c.at); err != nil {
+			return false, err
+		}
 	}
 	var released []model.OrderLine
 	if err := tx.Where("order_id IN ?", ids).Order("order_id, line_no").Find(&released).Error; err != nil {
