@@ -416,14 +416,6 @@ func TestMine(t *testing.T) {
 		if diff := cmp.Diff([]int64{free.ID, locked.ID, past.ID}, ids); diff != "" || err != nil {
 			t.Errorf("held: %s (%v)", diff, err)
 		}
-		if one, err := coupon.HeldOne(s.Read(t.Context()), 7, used.ID); err != nil || len(one) != 1 || one[0].Coupon.State != model.CouponUsed || one[0].Template.ID != tpl.ID {
-			t.Errorf("one: %+v (%v)", one, err)
-		}
-		for _, c := range []struct{ shopper, id int64 }{{7, 0}, {8, used.ID}} {
-			if one, err := coupon.HeldOne(s.Read(t.Context()), c.shopper, c.id); err != nil || len(one) != 0 {
-				t.Errorf("shopper %d, coupon %d: %+v (%v), want nothing", c.shopper, c.id, one, err)
-			}
-		}
 	})
 }
 
@@ -548,32 +540,5 @@ func TestTotalLoweredDuringClaims(t *testing.T) {
 		})
 		wg.Wait()
 		h.checkInvariants(t)
-	})
-}
-
-// A quote looks at all coupons and placing an order at one; both must see the same terms.
-func TestHeldOneReadsWhatHeldReads(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		h := newShop(s)
-		h.exec(t, `INSERT INTO categories (id, merchant_id, parent_id, name, sort, version, created_at, changed_at, deleted_at)
-			VALUES (5, 1, 0, 'a', 0, 1, 1, 1, 0), (6, 1, 0, 'b', 0, 1, 1, 1, 0)`)
-		c := h.claim(t, 7, h.create(t, func(in *coupon.TemplateInput) {
-			in.Kind, in.AmountFen, in.PercentOff, in.MaxDiscountFen = model.CouponPercent, 0, 15, 900
-			in.ThresholdFen, in.Scope, in.ScopeIDs = 100, model.ScopeCategory, []int64{6, 5}
-		}).ID)
-		all, err := coupon.Held(s.Read(t.Context()), 7)
-		if err != nil {
-			t.Fatal(err)
-		}
-		one, err := coupon.HeldOne(s.Read(t.Context()), 7, c.ID)
-		if err != nil || len(all) != 1 || len(one) != 1 {
-			t.Fatalf("%d and %d coupons (%v), want one each", len(all), len(one), err)
-		}
-		lines := []coupon.Line{{MerchantID: 1, CategoryIDs: []int64{9, 5}, Amount: 7001}, {MerchantID: 1, CategoryIDs: []int64{9}, Amount: 50}}
-		a := coupon.Evaluate(all[0].Template, all[0].Coupon, lines, 0, h.now())
-		b := coupon.Evaluate(one[0].Template, one[0].Coupon, lines, 0, h.now())
-		if diff := cmp.Diff(a, b); diff != "" || a.SavingFen != 900 {
-			t.Errorf("saving %d, and %s", a.SavingFen, diff)
-		}
 	})
 }

@@ -25,7 +25,7 @@ func Reserve(tx *store.Tx, lines []model.OrderLine, actor string, now model.Time
 	}
 	sums := perSKU(lines)
 	cases, args := caseOf(sums)
-	n, err := tx.Affected("UPDATE skus SET stock = stock - "+cases+", updated_at = ? WHERE id IN ("+marks(len(sums))+") AND stock >= "+cases,
+	n, err := tx.Run("UPDATE skus SET stock = stock - "+cases+", updated_at = ? WHERE id IN ("+marks(len(sums))+") AND stock >= "+cases,
 		slices.Concat(args, []any{now}, idsOf(sums), args)...)
 	if err != nil {
 		return err
@@ -142,8 +142,8 @@ func record(tx *store.Tx, kind model.LedgerKind, refundID int64, lines []model.O
 			args = append(args, l.MerchantID, l.SKUID, kind, sign*l.Quantity, l.OrderID, l.ID, refundID, reason, actor, now)
 		}
 		row := ", (" + marks(columns) + ")"
-		err := tx.Exec("INSERT INTO stock_ledger (merchant_id, sku_id, kind, delta, order_id, line_id, refund_id, reason, actor, created_at) VALUES "+
-			strings.Repeat(row, len(batch))[2:], args...).Error
+		_, err := tx.Run("INSERT INTO stock_ledger (merchant_id, sku_id, kind, delta, order_id, line_id, refund_id, reason, actor, created_at) VALUES "+
+			strings.Repeat(row, len(batch))[2:], args...)
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func record(tx *store.Tx, kind model.LedgerKind, refundID int64, lines []model.O
 func add(tx *store.Tx, lines []model.OrderLine, now model.Time) error {
 	for batch := range slices.Chunk(perSKU(lines), 500) {
 		cases, args := caseOf(batch)
-		n, err := tx.Affected("UPDATE skus SET stock = stock + "+cases+", updated_at = ? WHERE id IN ("+marks(len(batch))+")",
+		n, err := tx.Run("UPDATE skus SET stock = stock + "+cases+", updated_at = ? WHERE id IN ("+marks(len(batch))+")",
 			slices.Concat(args, []any{now}, idsOf(batch))...)
 		if err != nil {
 			return err

@@ -85,15 +85,11 @@ func (s *Service) Place(ctx context.Context, shopperID int64, p Placement) (*mod
 }
 
 func (s *Service) place(tx *store.Tx, d draft) (*model.Order, error) {
-	before, err := s.admit(tx, d)
-	if before != nil || err != nil {
-		return before, err
+	f, err := s.facts(tx, d)
+	if err != nil || f.before != nil {
+		return f.before, err
 	}
-	held, err := coupon.HeldOne(tx.DB, d.shopperID, d.CouponID)
-	if err != nil {
-		return nil, err
-	}
-	q, address, err := s.price(tx.DB, d.shopperID, d.Basket, held)
+	q, err := s.price(tx.DB, d.Basket, f.address, f.held)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +100,7 @@ func (s *Service) place(tx *store.Tx, d draft) (*model.Order, error) {
 		return nil, fault.New(fault.PriceChanged).Put("quote", q)
 	}
 	now := s.Now()
-	o, lines := s.compose(d, q, address, now)
+	o, lines := s.compose(d, q, f.address, now)
 	if d.CouponID != 0 {
 		if err := coupon.Lock(tx, d.CouponID, d.shopperID, o.ID, now); err != nil {
 			return nil, err
@@ -127,39 +123,6 @@ func (s *Service) place(tx *store.Tx, d draft) (*model.Order, error) {
 		return nil, err
 	}
 	return o, inventory.Reserve(tx, lines, ActorShopper(d.shopperID), now)
-}
-
-// admit locks the shopper's row, so that submits of one shopper on all replicas follow one another, and returns the order
-// that the Idempotency-Key made before, if any.
-func (s *Service) admit(tx *store.Tx, d draft) (*model.Order, error) {
-	var seen struct {
-		ID     int64
-		Unpaid int64
-	}
-	if err := tx.Raw("SELECT id FROM shoppers WHERE id = ?"+tx.ForUpdate(), d.shopperID).Scan(&seen.ID).Error; err != nil {
-		return nil, err
-	}
-	if seen.ID == 0 {
-		return nil, fault.New(fault.TokenInvalid)
-	}
-	seen.ID = 0
-	err := tx.Raw(`SELECT
-		(SELECT COUNT(*) FROM orders WHERE shopper_id = ? AND state = 'pending_payment') AS unpaid,
-		(SELECT id FROM orders WHERE shopper_id = ? AND idem_key = ?) AS id`, d.shopperID, d.shopperID, d.Key).Scan(&seen).Error
-	if err != nil {
-		return nil, err
-	}
-	if seen.ID != 0 {
-		o, err := one(tx.Where("id = ?", seen.ID))
-		if err == nil && o.IdemHash != d.hash {
-			return nil, fault.New(fault.IdempotencyKeyReused)
-		}
-		return o, err
-	}
-	if seen.Unpaid >= s.MaxUnpaid {
-		return nil, fault.New(fault.UnpaidLimit)
-	}
-	return nil, nil
 }
 
 // compose makes the rows of the order from its quote.
@@ -189,10 +152,10 @@ func (s *Service) compose(d draft, q *Quote, address *model.OrderAddress, now mo
 
 // insert writes the order, its lines, its first event and its first message: four statements whatever the number of lines.
 func (s *Service) insert(tx *store.Tx, o *model.Order, lines []model.OrderLine) error {
-	if err := tx.Create(o).Error; err != nil {
+	if err := store.Insert(tx, *o); err != nil {
 		return err
 	}
-	if err := tx.Create(&lines).Error; err != nil {
+	if err := store.Insert(tx, lines...); err != nil {
 		return err
 	}
 	created := change{actor: ActorShopper(o.ShopperID), reason: "placed", at: o.CreatedAt}

@@ -64,31 +64,30 @@ func (s *Service) Quote(ctx context.Context, shopperID int64, b Basket) (*Quote,
 	if err != nil {
 		return nil, err
 	}
-	q, _, err := s.price(s.Store.Read(ctx), shopperID, b, held)
-	return q, err
+	address, err := s.address(s.Store.Read(ctx), shopperID, b.AddressID)
+	if err != nil {
+		return nil, err
+	}
+	return s.price(s.Store.Read(ctx), b, address, held)
 }
 
-// price is the one place where a basket gets its price. held are the coupons to consider; the chosen one must be among them.
-// The address is the zero value if the basket names none.
-func (s *Service) price(db *gorm.DB, shopperID int64, b Basket, held []coupon.HeldCoupon) (*Quote, *model.OrderAddress, error) {
+// price is the one place where a basket gets its price. The address is nil if the basket names none; held are the coupons to
+// consider, of which the chosen one must be one.
+func (s *Service) price(db *gorm.DB, b Basket, address *model.OrderAddress, held []coupon.HeldCoupon) (*Quote, error) {
 	lines, err := s.sellable(db, b.Items)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	q := &Quote{MerchantID: lines[0].MerchantID, Lines: lines}
 	for _, l := range lines {
 		q.GoodsFen += l.AmountFen()
 	}
 	if q.GoodsFen > model.MaxFen {
-		return nil, nil, fault.New(fault.ValidationFailed).With("items", fault.FieldRange, "订单金额过大", "the order's amount is too large")
-	}
-	address, err := s.address(db, shopperID, b.AddressID)
-	if err != nil {
-		return nil, nil, err
+		return nil, fault.New(fault.ValidationFailed).With("items", fault.FieldRange, "订单金额过大", "the order's amount is too large")
 	}
 	freight, err := s.freightBeforeCoupon(db, q, address)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	base, known := model.Fen(0), false
 	rules := func(goods model.Fen) error {
@@ -97,11 +96,11 @@ func (s *Service) price(db *gorm.DB, shopperID int64, b Basket, held []coupon.He
 		return err
 	}
 	if err := rules(q.GoodsFen); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	chosen, err := s.evaluate(q, b.CouponID, held, base)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if chosen != nil {
 		for i, share := range chosen.LineSaving {
@@ -110,7 +109,7 @@ func (s *Service) price(db *gorm.DB, shopperID int64, b Basket, held []coupon.He
 		}
 		// Free delivery over an amount looks at what is really paid for the goods.
 		if err := rules(q.GoodsFen - q.DiscountFen); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		base -= min(base, chosen.FreightSaving)
 	}
@@ -118,7 +117,7 @@ func (s *Service) price(db *gorm.DB, shopperID int64, b Basket, held []coupon.He
 		q.FreightFen = &base
 	}
 	q.PayableFen = q.GoodsFen - q.DiscountFen + base
-	return q, address, nil
+	return q, nil
 }
 
 // sellable reads the items' SKUs and refuses what cannot be sold together now. Items of one SKU become one line.
@@ -178,13 +177,22 @@ func (s *Service) address(db *gorm.DB, shopperID, id int64) (*model.OrderAddress
 	}
 	a, err := account.Address(db, shopperID, id)
 	if fault.Is(err, fault.NotFoundError) {
-		return nil, fault.New(fault.AddressRequired).With("address_id", fault.NotFoundError, "收货地址不存在", "there is no such address")
+		return nil, noAddress()
 	}
 	if err != nil {
 		return nil, err
 	}
+	return addressOf(a), nil
+}
+
+func noAddress() error {
+	return fault.New(fault.AddressRequired).With("address_id", fault.NotFoundError, "收货地址不存在", "there is no such address")
+}
+
+// addressOf keeps of an address what an order keeps.
+func addressOf(a model.Address) *model.OrderAddress {
 	return &model.OrderAddress{Name: a.Name, Phone: a.Phone, Province: a.Province, City: a.City, District: a.District,
-		Detail: a.Detail, RegionCode: a.RegionCode}, nil
+		Detail: a.Detail, RegionCode: a.RegionCode}
 }
 
 // freightBeforeCoupon reads the merchant's rules once and returns the freight as a function of what is paid for the goods; ok

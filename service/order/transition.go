@@ -130,8 +130,8 @@ func (s *Service) record(tx *store.Tx, topic string, from model.OrderState, c ch
 				CloseReason: o.CloseReason, PayableFen: o.PayableFen, Version: o.Version, At: c.at},
 		}
 	}
-	err := tx.Exec("INSERT INTO order_events (order_id, version, from_state, to_state, actor, reason, trace_id, created_at) VALUES "+
-		strings.Repeat(", (?, ?, ?, ?, ?, ?, ?, ?)", len(orders))[2:], rows...).Error
+	_, err := tx.Run("INSERT INTO order_events (order_id, version, from_state, to_state, actor, reason, trace_id, created_at) VALUES "+
+		strings.Repeat(", (?, ?, ?, ?, ?, ?, ?, ?)", len(orders))[2:], rows...)
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,16 @@ func (tx *Tx) Affected(sql string, args ...any) (int64, error) {
 	return res.RowsAffected, res.Error
 }
 
+// Run runs a statement whose arguments are plain values (no slices) and returns how many rows it changed. It passes by gorm, which
+// builds every statement anew; the hot paths use it.
+func (tx *Tx) Run(query string, args ...any) (int64, error) {
+	res, err := tx.Statement.ConnPool.ExecContext(tx.Statement.Context, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
 // Dialect returns the kind of database.
 func (tx *Tx) Dialect() Dialect { return tx.dialect }
 
