@@ -102,7 +102,7 @@ func (a *App) openEngine(ctx context.Context) error {
 }
 
 // wire makes the services. The order of construction is the order of the arrows between them.
-func (a *App) wire(context.Context) error {
+func (a *App) wire(ctx context.Context) error {
 	cfg, s, now, log := a.Config, a.Store, a.Now, a.Log
 	if err := cfg.EnsureSecret(); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (a *App) wire(context.Context) error {
 	if a.Accounts, err = account.New(account.Options{Store: s, WeChat: a.WeChat, Secret: cfg.Secret, Now: now, Log: log}); err != nil {
 		return err
 	}
-	if err := a.openFiles(); err != nil {
+	if err := a.openFiles(ctx); err != nil {
 		return err
 	}
 	if a.Catalog, err = catalog.New(s, now, log, a.Files); err != nil {
@@ -136,18 +136,18 @@ func (a *App) wire(context.Context) error {
 	return a.Metrics.Register(a.Relay)
 }
 
-// Start fills an empty shop and starts the components, each once those that it needs run: what follows the database, then the
-// relay's subscribers and the relay, then the deadlines.
+// Start fills an empty shop and starts the components, each once those that it needs run: what follows the database (so that the
+// first request already finds what was filled in), then the relay's subscribers and the relay, then the deadlines.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []struct {
 		name  string
 		start func(context.Context) error
 		stop  func(context.Context) error
 	}{
+		{"first things", a.fill, nil},
 		{"revoked tokens", a.Accounts.Start, func(context.Context) error { a.Accounts.Stop(); return nil }},
 		{"timeout policies", a.Policies.Start, func(context.Context) error { a.Policies.Stop(); return nil }},
 		{"catalogue and search", a.Catalog.Start, func(context.Context) error { return a.Catalog.Stop() }},
-		{"first things", a.fill, nil},
 		{"relay", a.Relay.Start, a.Relay.Stop},
 		{"deadlines", a.Engine.Start, a.Engine.Stop},
 	} {

@@ -19,6 +19,7 @@ import (
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/model/migration"
 	"github.com/tidemall/tidemall/service/file"
+	"github.com/tidemall/tidemall/service/file/bucket"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/wechat"
 	"github.com/tidemall/tidemall/service/wechat/sandbox"
@@ -148,13 +149,13 @@ func (a *App) openSandbox() (base string, err error) {
 	return server.URL(), nil
 }
 
-func (a *App) openFiles() error {
-	bucket, err := file.OpenFolder(filepath.Join(a.Config.DataDir, "files"))
+func (a *App) openFiles(ctx context.Context) error {
+	pictures, err := bucket.Open(ctx, a.Config.Files.URL, filepath.Join(a.Config.DataDir, "files"))
 	if err != nil {
 		return err
 	}
-	a.opened("pictures", bucket.Close)
-	a.Files = file.New(bucket, a.Config.HTTP.PublicURL)
+	a.opened("pictures", pictures.Close)
+	a.Files = file.New(pictures, a.Config.HTTP.PublicURL)
 	return nil
 }
 
