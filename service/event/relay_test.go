@@ -138,6 +138,11 @@ func TestHeadIsFoundBehindAFullLook(t *testing.T) {
 		if want := []string{"order:1/1"}; !reflect.DeepEqual(got.of("order:1"), want) {
 			t.Errorf("the first round delivered %v, want %v", got.of("order:1"), want)
 		}
+		var due int64
+		err := s.Read(t.Context()).Raw("SELECT COUNT(*) FROM messages WHERE state = 'pending' AND due_at <= ?", c.now()).Scan(&due).Error
+		if err != nil || due != 49 { // 250 rows: 200 were read and put off, and one was sent
+			t.Errorf("%d rows are due after the first round (%v), want 49", due, err)
+		}
 		drain(t, r)
 		all := got.of("order:1")
 		if len(all) != lookRows+50 || all[len(all)-1] != fmt.Sprintf("order:1/%d", lookRows+50) {
@@ -178,6 +183,9 @@ func poisoned(t *testing.T, s *store.Store, c *clock, got *deliveries, broken *a
 	drain(t, r)
 	if len(got.of("order:1")) != 0 {
 		t.Fatalf("%v passed a dead message", got.of("order:1"))
+	}
+	if behind := row(t, s, "order:1", 2); behind.DueAt != never || behind.State != model.MessagePending {
+		t.Errorf("behind a dead message is %+v, want it put off for as long", behind)
 	}
 	return r, m
 }
@@ -340,6 +348,28 @@ func TestTwoRelaysShareTheWork(t *testing.T) {
 		var sent int64
 		if err := s.Read(t.Context()).Raw("SELECT COUNT(*) FROM messages WHERE state = 'sent'").Scan(&sent).Error; err != nil || sent != keys*each {
 			t.Errorf("%d rows are sent (%v), want %d", sent, err, keys*each)
+		}
+	})
+}
+
+func TestOnlyOneRelayLeasesAMessage(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		c := newClock()
+		sub := Subscriber{"log", "order.paid", func(context.Context, Message) error { return nil }}
+		a, b := idle(t, s, c, sub), idle(t, s, c, sub)
+		put(t, s, c, "order:1", 1)
+		put(t, s, c, "order:2", 1)
+		both, err := a.look(t.Context())
+		if err != nil || len(both.heads) != 2 {
+			t.Fatalf("look: %v (%v), want both", both.heads, err)
+		}
+		first, err := a.lease(t.Context(), both.heads[:1])
+		if err != nil || len(first.msgs) != 1 {
+			t.Fatalf("first lease: %+v (%v)", first, err)
+		}
+		second, err := b.lease(t.Context(), both.heads)
+		if err != nil || len(second.msgs) != 1 || second.msgs[0].ID != both.heads[1] {
+			t.Errorf("second lease: %+v (%v), want the message that was left", second, err)
 		}
 	})
 }
