@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tidemall/tidemall/config"
@@ -37,6 +38,24 @@ type town struct {
 	values map[string]string
 }
 
+// warned keeps what is logged.
+type warned struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *warned) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(b)
+}
+
+func (w *warned) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
 const townPassword = "correct horse"
 
 func newTown(t *testing.T, env ...string) *town {
@@ -48,7 +67,8 @@ func newTown(t *testing.T, env ...string) *town {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := slog.New(slog.DiscardHandler)
+	var warnings warned
+	log := slog.New(slog.NewTextHandler(&warnings, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	shop, err := app.New(t.Context(), cfg, log)
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +76,9 @@ func newTown(t *testing.T, env ...string) *town {
 	t.Cleanup(func() {
 		if err := shop.Stop(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
+		}
+		if text := warnings.String(); strings.Contains(text, "missing in the route table") {
+			t.Errorf("a table does not name a code that its operation gives: %s", text)
 		}
 	})
 	if err := shop.Start(t.Context()); err != nil {

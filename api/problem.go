@@ -173,9 +173,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, err error) {
 		http.Error(w, "", http.StatusInternalServerError)
 		return
 	}
-	for k, v := range p.GetHeaders() {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), p.GetHeaders())
 	w.Header().Set("Content-Type", p.ContentType(""))
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(body) // the client may be gone

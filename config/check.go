@@ -48,7 +48,7 @@ func (c *Config) complete(leaves []*leaf, problems *Problems) (warnings []string
 func (c *Config) checkBasics(problems *Problems) {
 	oneOf := func(key, value string, choices ...string) {
 		if !slices.Contains(choices, value) {
-			problems.add(key, "must be one of %s", strings.Join(choices, ", "))
+			problems.addf(key, "must be one of %s", strings.Join(choices, ", "))
 		}
 	}
 	oneOf("env", c.Env, Development, Production)
@@ -56,52 +56,52 @@ func (c *Config) checkBasics(problems *Problems) {
 	oneOf("events.transport", c.Events.Transport, "none", "redis", "kafka", "nats")
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.Log.Level)); err != nil {
-		problems.add("log.level", "must be debug, info, warn or error")
+		problems.addf("log.level", "must be debug, info, warn or error")
 	}
 	if c.DataDir == "" {
-		problems.add("data_dir", "must not be empty")
+		problems.addf("data_dir", "must not be empty")
 	}
 	zone, err := time.LoadLocation(c.Shop.Timezone)
 	if err != nil || c.Shop.Timezone == "" || c.Shop.Timezone == "Local" {
-		problems.add("shop.timezone", "is no time zone such as Asia/Shanghai")
+		problems.addf("shop.timezone", "is no time zone such as Asia/Shanghai")
 	}
 	c.derived.zone = zone
 	if c.Env == Production && c.Embedded() {
-		problems.add("mysql.dsn", "is required in production: the embedded database is for trials")
+		problems.addf("mysql.dsn", "is required in production: the embedded database is for trials")
 	}
 	if (c.Events.Transport == "kafka" || c.Events.Transport == "nats") && len(c.Events.Addrs) == 0 {
-		problems.add("events.addrs", "is required with events.transport %s", c.Events.Transport)
+		problems.addf("events.addrs", "is required with events.transport %s", c.Events.Transport)
 	}
 	for _, a := range c.Events.Addrs {
 		if !hostPort(a) {
-			problems.add("events.addrs", "%q is not host:port", a)
+			problems.addf("events.addrs", "%q is not host:port", a)
 		}
 	}
 }
 
 func (c *Config) checkHTTP(problems *Problems) {
 	if !hostPort(c.HTTP.Addr) {
-		problems.add("http.addr", "must be host:port, such as 127.0.0.1:8080")
+		problems.addf("http.addr", "must be host:port, such as 127.0.0.1:8080")
 	}
 	if !c.derived.publicURL && !absoluteURL(c.HTTP.PublicURL) {
-		problems.add("http.public_url", "must be an absolute http or https URL without query")
+		problems.addf("http.public_url", "must be an absolute http or https URL without query")
 	}
 	if !c.derived.notifyBaseURL && !absoluteURL(c.WeChat.NotifyBaseURL) {
-		problems.add("wechat.notify_base_url", "must be an absolute http or https URL without query")
+		problems.addf("wechat.notify_base_url", "must be an absolute http or https URL without query")
 	}
 	for _, p := range c.HTTP.TrustedProxies {
 		if _, err := netip.ParsePrefix(p); err == nil {
 			continue
 		}
 		if _, err := netip.ParseAddr(p); err != nil {
-			problems.add("http.trusted_proxies", "%q is neither an address nor a network", p)
+			problems.addf("http.trusted_proxies", "%q is neither an address nor a network", p)
 		}
 	}
 }
 
 func (c *Config) checkRedis(problems *Problems) {
 	if c.RedisEmbedded() && !c.Embedded() {
-		problems.add("redis.addrs", "is required with MySQL; none means without Redis on purpose")
+		problems.addf("redis.addrs", "is required with MySQL; none means without Redis on purpose")
 	}
 	if c.RedisOff() || c.RedisEmbedded() {
 		return
@@ -109,35 +109,35 @@ func (c *Config) checkRedis(problems *Problems) {
 	for _, a := range c.Redis.Addrs {
 		switch {
 		case a == None:
-			problems.add("redis.addrs", "none stands alone")
+			problems.addf("redis.addrs", "none stands alone")
 		case !hostPort(a):
-			problems.add("redis.addrs", "%q is not host:port", a)
+			problems.addf("redis.addrs", "%q is not host:port", a)
 		}
 	}
 	if len(c.Redis.Addrs) > 1 && c.Redis.DB != 0 {
-		problems.add("redis.db", "must be 0 with a cluster")
+		problems.addf("redis.db", "must be 0 with a cluster")
 	}
 }
 
 func (c *Config) checkSandbox(problems *Problems) {
 	s := c.WeChat.Sandbox
 	if s.Addr != "" && !hostPort(s.Addr) {
-		problems.add("wechat.sandbox.addr", "must be host:port, such as 127.0.0.1:8081")
+		problems.addf("wechat.sandbox.addr", "must be host:port, such as 127.0.0.1:8081")
 	}
 	if s.URL != "" && !absoluteURL(s.URL) {
-		problems.add("wechat.sandbox.url", "must be an absolute URL, such as http://127.0.0.1:8081")
+		problems.addf("wechat.sandbox.url", "must be an absolute URL, such as http://127.0.0.1:8081")
 	}
 	if s.Addr != "" && s.URL != "" {
-		problems.add("wechat.sandbox.url", "either run a simulator (wechat.sandbox.addr) or use another one (wechat.sandbox.url)")
+		problems.addf("wechat.sandbox.url", "either run a simulator (wechat.sandbox.addr) or use another one (wechat.sandbox.url)")
 	}
 	if c.Env != Production {
 		return
 	}
 	if s.Addr != "" {
-		problems.add("wechat.sandbox.addr", "the sandbox is refused in production")
+		problems.addf("wechat.sandbox.addr", "the sandbox is refused in production")
 	}
 	if s.URL != "" {
-		problems.add("wechat.sandbox.url", "the sandbox is refused in production")
+		problems.addf("wechat.sandbox.url", "the sandbox is refused in production")
 	}
 }
 
@@ -150,7 +150,7 @@ func (c *Config) checkWeChat(problems *Problems) {
 		{"wechat.pay_public_key", w.PayPublicKey}, {"wechat.pay_public_key_id", w.PayPublicKeyID},
 	} {
 		if f.value == "" {
-			problems.add(f.key, "is required without a sandbox")
+			problems.addf(f.key, "is required without a sandbox")
 		}
 	}
 }
@@ -168,22 +168,22 @@ var wellKnown = []string{"secret", "password", "changeme", "change-me", "change_
 func (c *Config) checkSecrets(problems *Problems) {
 	switch {
 	case c.Secret == "" && c.Env == Production:
-		problems.add("secret", "is required in production")
+		problems.addf("secret", "is required in production")
 	case c.Secret != "" && len(c.Secret) < secretMin:
-		problems.add("secret", "must have %d characters or more", secretMin)
+		problems.addf("secret", "must have %d characters or more", secretMin)
 	case c.Secret != "" && c.Env == Production && guessable(c.Secret):
-		problems.add("secret", "is well known; use random characters")
+		problems.addf("secret", "is well known; use random characters")
 	}
 	if !username(c.Admin.Username) {
-		problems.add("admin.username", "must be 3–64 of a-z 0-9 . _ @ -")
+		problems.addf("admin.username", "must be 3–64 of a-z 0-9 . _ @ -")
 	}
 	p := c.Admin.Password
 	switch {
 	case p == "":
 	case c.Env == Production && (len(p) < adminPasswordMinInUse || guessable(p) || p == c.Admin.Username):
-		problems.add("admin.password", "is short or well known; %d characters or more", adminPasswordMinInUse)
+		problems.addf("admin.password", "is short or well known; %d characters or more", adminPasswordMinInUse)
 	case len(p) < adminPasswordMin || len(p) > 128:
-		problems.add("admin.password", "must have %d to 128 characters", adminPasswordMin)
+		problems.addf("admin.password", "must have %d to 128 characters", adminPasswordMin)
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -28,7 +29,8 @@ func load(t *testing.T, yaml string, env ...string) (*Config, []string, error) {
 }
 
 func keysOf(err error) []string {
-	problems, _ := err.(Problems)
+	var problems Problems
+	errors.As(err, &problems)
 	var keys []string
 	for _, p := range problems {
 		keys = append(keys, p.Key)
@@ -126,7 +128,8 @@ func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 		"types":        {"timeout: {shards: many}\norder: {max_unpaid: 0}\nhttp: {addr: [1]}\ndemo: 7\nhtp: {addr: x}\nredis: {db: 1.5}\nmysql: {dsn: {a: 1}}", nil, "http.addr mysql.dsn redis.db timeout.shards order.max_unpaid demo htp.addr"},
 		"values":       {"env: staging\nhttp: {addr: nowhere, public_url: ftp://x, trusted_proxies: [x]}\nshop: {timezone: Mars}\nlog: {level: loud, format: xml}\nadmin: {username: ab, password: short}\nsecret: short\nevents: {transport: pigeon}", nil, "env log.format events.transport log.level shop.timezone http.addr http.public_url http.trusted_proxies secret admin.username admin.password"},
 		"mysql alone":  {"", []string{"TIDEMALL_MYSQL_DSN=x"}, "redis.addrs"},
-		"none and one": {"redis: {addrs: [none, 'a:1', b]}", nil, "redis.addrs redis.addrs"},
+		"none and one": {"redis: {addrs: [none, 'a:1']}", nil, "redis.addrs"},
+		"no port":      {"redis: {addrs: ['a:1', b]}", nil, "redis.addrs"},
 		"cluster":      {"redis: {addrs: ['a:1', 'b:1'], db: 1}", nil, "redis.db"},
 		"two secrets":  {"", []string{"TIDEMALL_SECRET=x", "TIDEMALL_SECRET_FILE=/nowhere", "TIDEMALL_MYSQL_DSN_FILE=/nowhere"}, "mysql.dsn secret"},
 		"no yaml":      {"{", nil, "--config"},

@@ -28,7 +28,7 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-func (p *Problems) add(key, format string, args ...any) {
+func (p *Problems) addf(key, format string, args ...any) {
 	*p = append(*p, Problem{key, fmt.Sprintf(format, args...)})
 }
 
@@ -62,12 +62,12 @@ func loadFile(file string, leaves []*leaf, problems *Problems) (readable bool) {
 	}
 	content, err := os.ReadFile(file)
 	if err != nil {
-		problems.add("--config", "cannot be read: %v", err)
+		problems.addf("--config", "cannot be read: %v", err)
 		return false
 	}
 	k := koanf.New(".")
 	if err := k.Load(rawbytes.Provider(content), yaml.Parser()); err != nil {
-		problems.add("--config", "%s is not YAML: %v", file, err)
+		problems.addf("--config", "%s is not YAML: %v", file, err)
 		return false
 	}
 	values := map[string]any{}
@@ -77,12 +77,12 @@ func loadFile(file string, leaves []*leaf, problems *Problems) (readable bool) {
 			delete(values, l.key)
 			l.set = true
 			if err := l.assignYAML(v); err != nil {
-				problems.add(l.key, "%v", err)
+				problems.addf(l.key, "%v", err)
 			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		problems.add(key, "there is no such setting")
+		problems.addf(key, "there is no such setting")
 	}
 	return true
 }
@@ -119,12 +119,12 @@ func loadVariables(environ []string, leaves []*leaf, problems *Problems) (warnin
 			delete(env, l.variable+"_FILE")
 			switch {
 			case file != "" && value != "":
-				problems.add(l.key, "%s and %s_FILE are both set", l.variable, l.variable)
+				problems.addf(l.key, "%s and %s_FILE are both set", l.variable, l.variable)
 				continue
 			case file != "":
 				content, err := os.ReadFile(file)
 				if err != nil {
-					problems.add(l.key, "the file of %s_FILE cannot be read: %v", l.variable, errors.Unwrap(err))
+					problems.addf(l.key, "the file of %s_FILE cannot be read: %v", l.variable, errors.Unwrap(err))
 					continue
 				}
 				value, set = strings.TrimRight(string(content), "\r\n"), true
@@ -135,7 +135,7 @@ func loadVariables(environ []string, leaves []*leaf, problems *Problems) (warnin
 		}
 		l.set = true
 		if err := l.assign(value); err != nil {
-			problems.add(l.key, "%v", err)
+			problems.addf(l.key, "%v", err)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {

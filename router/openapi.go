@@ -127,15 +127,20 @@ func qualified(pkg, name string) string {
 	if !generic {
 		return out
 	}
-	for _, arg := range strings.Split(args, ",") {
-		arg = strings.TrimLeft(arg, "*[]")
-		if dot := strings.LastIndex(arg, "."); dot >= 0 {
-			out += qualified(arg[:dot], arg[dot+1:])
-		} else {
-			out += upperFirst(arg)
-		}
+	for arg := range strings.SplitSeq(args, ",") {
+		out += qualifiedArg(strings.TrimLeft(arg, "*[]"))
 	}
 	return out
+}
+
+// qualifiedArg writes a type argument, which has its package in front and may be generic itself.
+func qualifiedArg(arg string) string {
+	head, _, _ := strings.Cut(arg, "[")
+	dot := strings.LastIndex(head, ".")
+	if dot < 0 {
+		return upperFirst(arg)
+	}
+	return qualified(arg[:dot], arg[dot+1:])
 }
 
 func upperFirst(s string) string {

@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -90,7 +91,8 @@ func TestFiveWrongPasswordsLockTheUsername(t *testing.T) {
 			}
 			_, err := f.LoginAdmin(t.Context(), name, bossPassword)
 			want(t, err, fault.LoginLocked)
-			if e, ok := err.(*fault.Error); !ok || e.RetryAfter != 15*time.Minute {
+			var e *fault.Error
+			if !errors.As(err, &e) || e.RetryAfter != 15*time.Minute {
 				t.Errorf("%s: %+v", name, err)
 			}
 		}

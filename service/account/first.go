@@ -30,9 +30,15 @@ func (a *Accounts) EnsurePlatformAdmin(ctx context.Context, username, password s
 		return false, "", err
 	}
 	err = a.store.Tx(ctx, func(tx *store.Tx) error {
-		role := model.Role{Name: ownerRole, Permissions: []string{string(everything)}, Version: 1, CreatedAt: a.now(), ChangedAt: a.now()}
-		if err := tx.Create(&role).Error; err != nil {
+		var role model.Role
+		if err := tx.Where("merchant_id = 0 AND name = ? AND deleted_at = 0", ownerRole).Limit(1).Find(&role).Error; err != nil {
 			return err
+		}
+		if role.ID == 0 {
+			role = model.Role{Name: ownerRole, Permissions: []string{string(everything)}, Version: 1, CreatedAt: a.now(), ChangedAt: a.now()}
+			if err := tx.Create(&role).Error; err != nil {
+				return err
+			}
 		}
 		return tx.Create(&model.Admin{
 			Username: username, PasswordHash: hash, RoleID: role.ID, TokensFrom: a.now(), Version: 1, CreatedAt: a.now(), UpdatedAt: a.now(),
