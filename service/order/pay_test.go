@@ -37,10 +37,15 @@ func TestPayAndSettle(t *testing.T) {
 	})
 }
 
-func TestPayRefusesStrangersAndEndedOrders(t *testing.T) {
+func TestT39_PayRefusesStrangersAndEndedOrders(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()
-		_, err := tl.Pay(t.Context(), tl.buyer(), o.No)
+		stranger := tl.buyer()
+		_, err := tl.Pay(t.Context(), stranger, o.No)
+		tl.wantCode(err, fault.NotFoundError)
+		_, err = tl.Verify(t.Context(), stranger, o.No)
+		tl.wantCode(err, fault.NotFoundError)
+		_, err = tl.Cancel(t.Context(), stranger, o.No)
 		tl.wantCode(err, fault.NotFoundError)
 		tl.toDeadline(o)
 		_, err = tl.Pay(t.Context(), o.ShopperID, o.No)

@@ -148,11 +148,15 @@ func (s *Service) refundRefused(ctx context.Context, r *model.Refund, cause erro
 		}
 		return timeout.Done()
 	}
+	waitsFor := map[wechat.Kind]string{
+		wechat.KindNotEnough: "the balance at WeChat does not cover the refund; it is tried again",
+		wechat.KindNotFound:  "WeChat does not know the payment that is to be refunded; it is tried again",
+	}
 	err := s.Store.Tx(ctx, func(tx *store.Tx) error {
-		if err := payment.CallAt(tx, r.ID, next, said); err != nil || kind != wechat.KindNotEnough {
+		if err := payment.CallAt(tx, r.ID, next, said); err != nil || waitsFor[kind] == "" {
 			return err
 		}
-		return payment.Report(tx, refundAnomaly(r, payment.AnomalyRefundWaiting, "the balance at WeChat does not cover the refund; it is tried again", now))
+		return payment.Report(tx, refundAnomaly(r, payment.AnomalyRefundWaiting, waitsFor[kind], now))
 	})
 	switch {
 	case err != nil:

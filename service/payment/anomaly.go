@@ -28,8 +28,8 @@ const (
 	AnomalyRefundFailed = "refund_failed"
 	// AnomalyRefundAbnormal is a refund that WeChat cannot complete without the merchant. Ref: the out_refund_no.
 	AnomalyRefundAbnormal = "refund_abnormal"
-	// AnomalyRefundWaiting is a refund that waits for the merchant's balance. Ref: the out_refund_no.
-	AnomalyRefundWaiting = "refund_not_enough"
+	// AnomalyRefundWaiting is a refund that WeChat does not take yet, mostly for want of balance. Ref: the out_refund_no.
+	AnomalyRefundWaiting = "refund_waiting"
 )
 
 // Report records an anomaly: one row a kind and ref. Met again, its counter is raised and its detail renewed; one that was
