@@ -376,7 +376,7 @@ func operations(shop *app.App, log *slog.Logger) router.Operations {
 		Notify: &router.Notify{
 			Pay:    &notify.Pay{Shared: shared, WeChat: shop.WeChat, Orders: shop.Orders},
 			Refund: &notify.Refund{Shared: shared, WeChat: shop.WeChat, Orders: shop.Orders},
-			Push:   &notify.Push{Shared: shared, WeChat: shop.WeChat, Inbox: payment.Inbox{Store: shop.Store, Now: shop.Now}},
+			Push:   &notify.Push{Shared: shared, WeChat: shop.WeChat, Inbox: payment.Inbox{Store: shop.Store, Now: shop.Now}, Effects: shop.Orders.Pushes()},
 		},
 	}
 }
