@@ -1,0 +1,320 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tidemall/tidemall/timeout/testserver"
+)
+
+// These tests run the program as people do: the real binary, its own processes, killed and started again. What they know of it is
+// what it answers.
+
+// binary is the program under test, built once for all tests.
+var binary string
+
+// password is the platform administrator's in every shop of these tests.
+const password = "pass-for-process-tests"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if !flagGiven("test.parallel") {
+		_ = flag.Set("test.parallel", "6") // they wait for deadlines most of the time
+	}
+	os.Exit(build(m.Run))
+}
+
+func flagGiven(name string) (given bool) {
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	return given
+}
+
+// build makes the binary in a temporary directory that lives as long as the tests.
+func build(tests func() int) int {
+	dir, err := os.MkdirTemp("", "tidemall-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "tidemall")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-tags", "noui", "-o", binary, ".")
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "building the program:", err)
+		return 1
+	}
+	return tests()
+}
+
+// parts are what a shop stands on.
+type parts struct {
+	mysql, redis *testserver.Server // nil where embedded
+}
+
+func (p parts) env() []string {
+	if p.mysql == nil {
+		return nil
+	}
+	return []string{"TIDEMALL_MYSQL_DSN=" + p.mysql.DSN(), "TIDEMALL_REDIS_ADDRS=" + p.redis.Addr()}
+}
+
+// realParts starts a MySQL that keeps its commits and a Redis that keeps nothing.
+func realParts(t *testing.T) parts {
+	return parts{mysql: testserver.StartMySQL(t), redis: testserver.StartRedis(t)}
+}
+
+// onBoth runs a test on the embedded parts and on real servers.
+func onBoth(t *testing.T, test func(t *testing.T, p parts)) {
+	t.Run("embedded", func(t *testing.T) { t.Parallel(); test(t, parts{}) })
+	t.Run("servers", func(t *testing.T) { t.Parallel(); test(t, realParts(t)) })
+}
+
+// shop is a served shop: a data directory, the parts and a process that can be killed and started again at the same addresses.
+type shop struct {
+	t     *testing.T
+	dir   string
+	parts parts
+	extra []string // variables beside the usual
+	p     *process
+	http  string // host:port once known
+	wx    string // the simulator's host:port once known
+}
+
+// newShop serves an empty shop with variables of its own.
+func newShop(t *testing.T, p parts, extra ...string) *shop {
+	t.Helper()
+	s := &shop{t: t, dir: t.TempDir(), parts: p, extra: extra, http: "127.0.0.1:0", wx: "127.0.0.1:0"}
+	s.start()
+	return s
+}
+
+func (s *shop) env() []string {
+	env := append([]string{
+		"TIDEMALL_DATA_DIR=" + s.dir, "TIDEMALL_HTTP_ADDR=" + s.http, "TIDEMALL_ADMIN_PASSWORD=" + password, "TIDEMALL_DEMO=false", "TIDEMALL_LOG_LEVEL=warn",
+	}, s.parts.env()...)
+	if !strings.Contains(strings.Join(s.extra, "\n"), "TIDEMALL_WECHAT_SANDBOX_URL") {
+		env = append(env, "TIDEMALL_WECHAT_SANDBOX_ADDR="+s.wx)
+	}
+	return append(env, s.extra...)
+}
+
+var (
+	servesAt    = regexp.MustCompile(`serves at http://(\S+)`)
+	simulatedAt = regexp.MustCompile(`simulated at http://(\S+)`)
+)
+
+// start serves the shop and returns once it says where.
+func (s *shop) start() {
+	s.t.Helper()
+	s.p = start(s.t, s.env(), "serve")
+	s.http = s.p.says(servesAt)
+	if found := simulatedAt.FindStringSubmatch(s.p.output()); found != nil {
+		s.wx = found[1]
+	} else {
+		s.wx = s.p.says(simulatedAt)
+	}
+	s.shopper("").awaitReady("ok", "degraded")
+}
+
+func (s *shop) url() string     { return "http://" + s.http }
+func (s *shop) sandbox() string { return "http://" + s.wx }
+
+// process is a running program of ours.
+type process struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	lines chan string
+	ended chan struct{} // closed once it has ended and been waited for
+
+	mu  sync.Mutex
+	out bytes.Buffer
+	err tail
+}
+
+// guardScript kills the process $1 when its standard input ends, which it does with the tests' process, however that ends.
+const guardScript = `trap '' HUP INT QUIT TERM; read -r _; kill -9 "$1"`
+
+// start runs the program. It is killed when the test ends.
+func start(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(binary, args...), lines: make(chan string, 64), ended: make(chan struct{})}
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = t.TempDir(), append(bareEnv(), env...), &p.err
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	guard := exec.Command("/bin/sh", "-c", guardScript, "guard", strconv.Itoa(p.cmd.Process.Pid))
+	hold, err := guard.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := guard.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go p.read(stdout)
+	t.Cleanup(func() {
+		p.kill()
+		_ = guard.Process.Kill() // before its input ends: the number may be another process's by now
+		_ = guard.Wait()
+		_ = hold.Close()
+		if t.Failed() {
+			t.Logf("the end of the program's log:\n%s", p.err.String())
+		}
+	})
+	return p
+}
+
+// bareEnv is the environment without settings of ours.
+func bareEnv() []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "TIDEMALL_") {
+			env = append(env, v)
+		}
+	}
+	return env
+}
+
+func (p *process) read(stdout io.Reader) {
+	scanner := bufio.NewScanner(stdout)
+	for scanner.Scan() {
+		p.mu.Lock()
+		p.out.WriteString(scanner.Text() + "\n")
+		p.mu.Unlock()
+		select {
+		case p.lines <- scanner.Text():
+		default: // nobody is waiting for a line any more
+		}
+	}
+	_ = p.cmd.Wait()
+	close(p.ended)
+}
+
+func (p *process) output() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
+}
+
+// says waits for a line of standard output and returns the first group of the pattern.
+func (p *process) says(pattern *regexp.Regexp) string {
+	p.t.Helper()
+	limit := time.After(60 * time.Second)
+	for {
+		select {
+		case line := <-p.lines:
+			if found := pattern.FindStringSubmatch(line); found != nil {
+				return found[1]
+			}
+		case <-p.ended:
+			p.t.Fatalf("the program ended with %d before it said %s:\n%s%s", p.cmd.ProcessState.ExitCode(), pattern, p.output(), p.err.String())
+		case <-limit:
+			p.t.Fatalf("the program did not say %s:\n%s%s", pattern, p.output(), p.err.String())
+		}
+	}
+}
+
+// kill is kill -9.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.ended
+}
+
+// terminate sends SIGTERM and returns the exit code and how long the end took.
+func (p *process) terminate(within time.Duration) (code int, took time.Duration) {
+	p.t.Helper()
+	begin := time.Now()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Fatal(err)
+	}
+	select {
+	case <-p.ended:
+	case <-time.After(within):
+		p.t.Fatalf("still running %v after SIGTERM", within)
+	}
+	return p.cmd.ProcessState.ExitCode(), time.Since(begin)
+}
+
+// runToEnd runs the program and returns what it said.
+func runToEnd(t *testing.T, env []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	var out, errs bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = t.TempDir(), append(bareEnv(), env...), &out, &errs
+	timer := time.AfterFunc(60*time.Second, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// audit checks every invariant with the program's own command and fails the test if one is broken. It works beside a running
+// shop, and after one that was killed.
+func (s *shop) audit() {
+	s.t.Helper()
+	code, out, errs := runToEnd(s.t, s.env(), "audit", "--json")
+	var report struct {
+		OK     bool `json:"ok"`
+		Checks []struct {
+			ID         string   `json:"id"`
+			Violations int64    `json:"violations"`
+			Examples   []string `json:"examples"`
+		} `json:"checks"`
+	}
+	dec := json.NewDecoder(strings.NewReader(out))
+	if err := dec.Decode(&report); err != nil {
+		s.t.Fatalf("audit: %v in %q\n%s", err, out, errs)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		s.t.Errorf("audit says more than one object: %q", out)
+	}
+	if code != 0 || !report.OK || len(report.Checks) != 12 {
+		s.t.Errorf("audit: exit %d, %s%s", code, out, errs)
+	}
+}
+
+// tail keeps the end of what is written.
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+const tailSize = 16 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, b...)
+	if extra := len(t.buf) - tailSize; extra > 0 {
+		t.buf = append(t.buf[:0], t.buf[extra:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf)
+}
