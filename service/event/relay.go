@@ -38,6 +38,7 @@ type Relay struct {
 	m      *metrics
 
 	wake    chan struct{}
+	poll    time.Duration
 	loop    context.Context // ends leasing
 	stop    context.CancelFunc
 	deliver context.Context // ends running deliveries
@@ -51,7 +52,7 @@ type Relay struct {
 func NewRelay(s *store.Store, now func() model.Time, log *slog.Logger, topics []string, subs ...Subscriber) *Relay {
 	r := &Relay{
 		store: s, now: now, log: log.With("component", "relay"), topics: topics, all: subs,
-		subs: map[string][]Subscriber{}, m: newMetrics(topics), wake: make(chan struct{}, 1),
+		subs: map[string][]Subscriber{}, m: newMetrics(topics), wake: make(chan struct{}, 1), poll: pollEvery,
 	}
 	for _, sub := range subs {
 		r.subs[sub.Topic] = append(r.subs[sub.Topic], sub)
@@ -126,7 +127,7 @@ func (r *Relay) Stop(ctx context.Context) error {
 }
 
 func (r *Relay) run(ctx context.Context) {
-	poll := time.NewTicker(pollEvery)
+	poll := time.NewTicker(r.poll)
 	defer poll.Stop()
 	count := time.NewTicker(countEvery)
 	defer count.Stop()
