@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -430,9 +431,7 @@ func TestRefundCallbacks(t *testing.T) {
 		}
 		about := func(extra m) m {
 			order := m{"to": "refund", "out_trade_no": no, "out_refund_no": r.OutRefundNo}
-			for k, v := range extra {
-				order[k] = v
-			}
+			maps.Copy(order, extra)
 			return order
 		}
 		s.wantStatus("N13 a payment here", s.notice(about(m{"content": "pay"})), 400)

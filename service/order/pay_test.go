@@ -104,7 +104,7 @@ func TestT47_TappedTwice(t *testing.T) {
 		o := tl.unpaid()
 		ids := make([]string, 2)
 		together(2, func(i int) error {
-			time.Sleep(time.Duration(i) * 50 * time.Millisecond) // as fingers do
+			<-time.After(time.Duration(i) * 50 * time.Millisecond) // as fingers do; WeChat's clock is the real one
 			ids[i] = tl.open(o)
 			return nil
 		})
