@@ -81,6 +81,7 @@ func realParts(t *testing.T) parts {
 
 // onBoth runs a test on the embedded parts and on real servers.
 func onBoth(t *testing.T, test func(t *testing.T, p parts)) {
+	t.Parallel()
 	t.Run("embedded", func(t *testing.T) { t.Parallel(); test(t, parts{}) })
 	t.Run("servers", func(t *testing.T) { t.Parallel(); test(t, realParts(t)) })
 }
