@@ -33,6 +33,7 @@ import (
 	"github.com/tidemall/tidemall/service/app"
 	"github.com/tidemall/tidemall/service/audit"
 	"github.com/tidemall/tidemall/service/payment"
+	"github.com/tidemall/tidemall/service/report"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/wechat/sandbox"
 	"github.com/tidemall/tidemall/web"
@@ -372,6 +373,7 @@ func operations(shop *app.App, log *slog.Logger) router.Operations {
 		AdminPolicies:     &admin.Policies{Service: shop.Policies},
 		AdminMessages:     &admin.Messages{Relay: shop.Relay},
 		AdminTimeouts:     &admin.Timeouts{Board: shop.Deadlines},
+		AdminReports:      &admin.Reports{Service: report.Report{Store: shop.Store}, Now: shop.Now},
 
 		Notify: &router.Notify{
 			Pay:    &notify.Pay{Shared: shared, WeChat: shop.WeChat, Orders: shop.Orders},

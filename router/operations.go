@@ -36,6 +36,7 @@ type Operations struct {
 	AdminPolicies     *admin.Policies
 	AdminMessages     *admin.Messages
 	AdminTimeouts     *admin.Timeouts
+	AdminReports      *admin.Reports
 
 	Notify *Notify
 }
@@ -71,6 +72,7 @@ func (r *Router) mount() {
 	mounted(a, adminPolicies, r.deps.AdminPolicies)
 	mounted(a, adminMessages, r.deps.AdminMessages)
 	mounted(a, adminTimeouts, r.deps.AdminTimeouts)
+	mounted(a, adminReports, r.deps.AdminReports)
 
 	r.mountNotify()
 }

@@ -1,0 +1,54 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"github.com/tidemall/tidemall/api"
+	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/report"
+)
+
+// Reports has the operations about figures.
+type Reports struct {
+	Service interface {
+		Overview(ctx context.Context, merchantID int64, from, to model.Time) (report.Overview, error)
+	}
+	Now func() model.Time
+}
+
+// Overview is what became of the orders placed in a time.
+type Overview struct {
+	From                model.Time `json:"from" format:"date-time"`
+	To                  model.Time `json:"to" format:"date-time" doc:"Exclusive"`
+	PlacedOrders        int64      `json:"placed_orders"`
+	PaidOrders          int64      `json:"paid_orders" doc:"Of the placed ones, whatever became of them afterwards"`
+	ClosedTimeoutOrders int64      `json:"closed_timeout_orders" doc:"Of the placed ones"`
+	PaidFen             model.Fen  `json:"paid_fen"`
+	RefundedFen         model.Fen  `json:"refunded_fen" doc:"Given back of paid_fen so far"`
+	AverageFen          model.Fen  `json:"average_fen" doc:"Of a paid order, rounded down"`
+}
+
+// OverviewInput asks for an overview.
+type OverviewInput struct{ api.DayRange }
+
+// Overview answers for the orders placed in a time; today where nothing is said.
+func (r *Reports) Overview(ctx context.Context, in *OverviewInput) (*api.Reply[Overview], error) {
+	from, to, err := in.Bounds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := r.Now().Std().In(api.Zone(ctx))
+	if from == 0 && to == 0 {
+		from = model.At(time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location()))
+	}
+	if to == 0 {
+		to = model.CeilTime(now) + 1
+	}
+	o, err := r.Service.Overview(ctx, api.Admin(ctx).MerchantID, from, to)
+	if err != nil {
+		return nil, err
+	}
+	return api.Body(Overview{From: from, To: to, PlacedOrders: o.Placed, PaidOrders: o.Paid, ClosedTimeoutOrders: o.ClosedTimeout,
+		PaidFen: o.PaidFen, RefundedFen: o.RefundedFen, AverageFen: o.AverageFen()}), nil
+}
