@@ -304,6 +304,13 @@ func runAudit(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return err
 	}
 	return withStore(ctx, *file, stderr, func(cfg *config.Config, s *store.Store) error {
+		pending, err := migration.Pending(ctx, s.SQL(), string(s.Dialect()))
+		if err != nil {
+			return err
+		}
+		if pending {
+			return errors.New("this database has no shop of this version: start serve once, or run tidemall migrate up")
+		}
 		report, err := audit.Run(ctx, s, audit.Options{
 			Now: model.At(time.Now()), OverdueAlarm: time.Duration(cfg.Order.OverdueAlarmMS) * time.Millisecond,
 		})

@@ -53,7 +53,6 @@ func (c *Config) checkBasics(problems *Problems) {
 	}
 	oneOf("env", c.Env, Development, Production)
 	oneOf("log.format", c.Log.Format, "text", "json")
-	oneOf("events.transport", c.Events.Transport, "none", "redis", "kafka", "nats")
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.Log.Level)); err != nil {
 		problems.addf("log.level", "must be debug, info, warn or error")
@@ -68,14 +67,6 @@ func (c *Config) checkBasics(problems *Problems) {
 	c.derived.zone = zone
 	if c.Env == Production && c.Embedded() {
 		problems.addf("mysql.dsn", "is required in production: the embedded database is for trials")
-	}
-	if (c.Events.Transport == "kafka" || c.Events.Transport == "nats") && len(c.Events.Addrs) == 0 {
-		problems.addf("events.addrs", "is required with events.transport %s", c.Events.Transport)
-	}
-	for _, a := range c.Events.Addrs {
-		if !hostPort(a) {
-			problems.addf("events.addrs", "%q is not host:port", a)
-		}
 	}
 }
 

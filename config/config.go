@@ -31,7 +31,6 @@ type Config struct {
 	RateLimit RateLimit `key:"rate_limit"`
 	Shop      Shop      `key:"shop"`
 	Files     Files     `key:"files"`
-	Events    Events    `key:"events"`
 	Log       Log       `key:"log"`
 	Demo      bool      `key:"demo" default:"" shown:"true when embedded, else false" doc:"Fills an empty database with the demo shop, never another"`
 
@@ -43,7 +42,7 @@ type HTTP struct {
 	Addr           string   `key:"addr" default:"127.0.0.1:8080" doc:"Address to listen on"`
 	PublicURL      string   `key:"public_url" shown:"made from http.addr" doc:"Where shoppers and WeChat reach the shop; URLs of pictures start with it"`
 	TrustedProxies []string `key:"trusted_proxies" doc:"Addresses or networks of reverse proxies whose X-Forwarded-For is believed"`
-	ShutdownMS     int      `key:"shutdown_ms" default:"15000" min:"0" max:"600000" doc:"How long requests in flight may take after SIGTERM"`
+	ShutdownMS     int      `key:"shutdown_ms" default:"8000" min:"0" max:"600000" doc:"How long requests in flight may take after SIGTERM"`
 }
 
 // MySQL is the database; without a DSN the shop runs on SQLite in data_dir.
@@ -116,13 +115,6 @@ type Shop struct {
 // Files is where pictures are kept.
 type Files struct {
 	URL string `key:"url" shown:"data_dir/files" doc:"A bucket, such as s3://name?region=…; replicas must share it"`
-}
-
-// Events is where events go besides the shop itself.
-type Events struct {
-	Transport string   `key:"transport" default:"none" doc:"none, redis (streams), kafka or nats"`
-	Addrs     []string `key:"addrs" shown:"redis.addrs for redis" doc:"host:port of the brokers"`
-	Prefix    string   `key:"prefix" default:"tidemall." doc:"Put before each topic's name"`
 }
 
 // Log is the log on standard error.
