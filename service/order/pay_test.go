@@ -317,3 +317,74 @@ func TestReplyThatComesAfterThePaymentChangesNothing(t *testing.T) { // N02
 		tl.audited()
 	})
 }
+
+// Somebody used our number with other parameters: it is closed at WeChat and the shopper gets the next one, never a refusal.
+func TestT43_NumberUsedWithOtherParameters(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o := tl.unpaid()
+		_, err := tl.line.Client.Prepay(t.Context(), wechat.PrepayRequest{OutTradeNo: o.No + "-1", Description: "x", AmountFen: 1, OpenID: sandbox.OpenID("else")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tl.phone(tl.open(o))
+		if a := tl.attempts(o); len(a) != 2 || a[0].State != model.AttemptClosed || tl.word(a[0].OutTradeNo).TradeState != wechat.TradeClosed {
+			t.Errorf("attempts %+v", a)
+		}
+		if err := tl.callback(o.No + "-2"); err != nil {
+			t.Fatal(err)
+		}
+		tl.want(o, paidOnce)
+		tl.audited()
+	})
+}
+
+// The deadline comes while the prepay is under way: nobody can pay afterwards, and the order closes.
+func TestDeadlineDuringThePrepay(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		for name, meanwhile := range map[string]func(o *model.Order){
+			"marked before WeChat has the number": func(o *model.Order) { tl.tick() },
+			"cancelled":                           func(o *model.Order) { _, _ = tl.Cancel(t.Context(), o.ShopperID, o.No) },
+		} {
+			o := tl.unpaid()
+			tl.line.onceBefore("prepay", func() {
+				tl.toDeadline(o)
+				meanwhile(o)
+				if got := tl.reload(o); got.State != model.OrderPending || got.ClosingReason == nil {
+					t.Errorf("%s: the order is %s, %v", name, got.State, got.ClosingReason)
+				}
+			})
+			_, err := tl.Pay(t.Context(), o.ShopperID, o.No)
+			tl.wantCode(err, fault.OrderClosing)
+			if got := tl.word(o.No + "-1").TradeState; got != wechat.TradeClosed {
+				t.Errorf("%s: the number is %s at WeChat", name, got)
+			}
+			tl.advance(time.Minute)
+			tl.tick()
+			if got := tl.reload(o).State; got != model.OrderClosed {
+				t.Errorf("%s: the order is %s", name, got)
+			}
+			tl.released(o, 1)
+		}
+		tl.audited()
+	})
+}
+
+// The order closed while the prepay's answer was on its way, by WeChat's word that it had no such number.
+func TestClosedBeforeThePrepaysAnswer(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o := tl.unpaid()
+		tl.line.onceBefore("prepay", func() {
+			for range 4 {
+				tl.advance(time.Hour)
+				tl.tick()
+			}
+			tl.want(o, closedByTimeout)
+		})
+		_, err := tl.Pay(t.Context(), o.ShopperID, o.No)
+		tl.wantCode(err, fault.OrderClosed)
+		if got := tl.word(o.No + "-1").TradeState; got != wechat.TradeClosed {
+			t.Errorf("the number is %s at WeChat", got)
+		}
+		tl.audited()
+	})
+}
