@@ -63,12 +63,14 @@ func TestRefusesToServe(t *testing.T) {
 		says []string
 	}{
 		"production on trial parts": {
-			[]string{"TIDEMALL_ENV=production", "TIDEMALL_SECRET=changeme", "TIDEMALL_ADMIN_PASSWORD=password", "TIDEMALL_WECHAT_SANDBOX_ADDR=127.0.0.1:0"}, nil,
+			[]string{"TIDEMALL_ENV=production", "TIDEMALL_SECRET=changeme", "TIDEMALL_ADMIN_PASSWORD=password", "TIDEMALL_WECHAT_SANDBOX_ADDR=127.0.0.1:0"},
+			nil,
 			[]string{"mysql.dsn", "secret", "admin.password", "wechat.sandbox.addr"},
 		},
 		"production without anything": {[]string{"TIDEMALL_ENV=production"}, nil, []string{"mysql.dsn", "secret", "wechat.mch_id", "wechat.api_v3_key"}},
 		"wrong values": {
-			[]string{"TIDEMALL_TIMEOUT_SHARDS=none", "TIDEMALL_ORDER_MAX_UNPAID=0", "TIDEMALL_SHOP_TIMEZONE=Atlantis", "TIDEMALL_RATE_LIMIT_ENABLED=perhaps"}, nil,
+			[]string{"TIDEMALL_TIMEOUT_SHARDS=none", "TIDEMALL_ORDER_MAX_UNPAID=0", "TIDEMALL_SHOP_TIMEZONE=Atlantis", "TIDEMALL_RATE_LIMIT_ENABLED=perhaps"},
+			nil,
 			[]string{"timeout.shards", "order.max_unpaid", "shop.timezone", "rate_limit.enabled"},
 		},
 		"MySQL without Redis": {[]string{"TIDEMALL_MYSQL_DSN=root@tcp(127.0.0.1:1)/x"}, nil, []string{"redis.addrs", "none"}},
@@ -76,7 +78,8 @@ func TestRefusesToServe(t *testing.T) {
 		"no such file":        {nil, []string{"--config", file + ".gone"}, []string{file + ".gone"}},
 		"port in use":         {[]string{"TIDEMALL_HTTP_ADDR=" + taken.Addr().String()}, nil, []string{"http.addr", "TIDEMALL_HTTP_ADDR"}},
 		"sandbox's port in use": {
-			[]string{"TIDEMALL_HTTP_ADDR=127.0.0.1:0", "TIDEMALL_WECHAT_SANDBOX_ADDR=" + taken.Addr().String()}, nil,
+			[]string{"TIDEMALL_HTTP_ADDR=127.0.0.1:0", "TIDEMALL_WECHAT_SANDBOX_ADDR=" + taken.Addr().String()},
+			nil,
 			[]string{"wechat.sandbox.addr", "wechat.sandbox.url"},
 		},
 	} {
@@ -104,8 +107,14 @@ func TestWrongUse(t *testing.T) {
 		args []string
 		code int
 	}{
-		{nil, 2}, {[]string{"sevre"}, 2}, {[]string{"serve", "now"}, 2}, {[]string{"serve", "--port=1"}, 2},
-		{[]string{"migrate"}, 2}, {[]string{"audit", "--yaml"}, 2}, {[]string{"help"}, 0}, {[]string{"version"}, 0},
+		{nil, 2},
+		{[]string{"sevre"}, 2},
+		{[]string{"serve", "now"}, 2},
+		{[]string{"serve", "--port=1"}, 2},
+		{[]string{"migrate"}, 2},
+		{[]string{"audit", "--yaml"}, 2},
+		{[]string{"help"}, 0},
+		{[]string{"version"}, 0},
 	} {
 		if code, out, errs := runToEnd(t, nil, c.args...); code != c.code || out+errs == "" {
 			t.Errorf("tidemall %v: exit %d, want %d: %s%s", c.args, code, c.code, out, errs)

@@ -90,8 +90,10 @@ func OrderOf(v order.View, actions []string, pics Pictures) Order {
 		}
 	}
 	for i, p := range v.Parcels {
-		o.Parcels[i] = OrderParcel{ID: p.ID, Delivery: p.Delivery, Carrier: p.Carrier, TrackingNo: p.TrackingNo, CreatedAt: p.CreatedAt,
-			Lines: make([]OrderParcelLine, len(p.Lines))}
+		o.Parcels[i] = OrderParcel{
+			ID: p.ID, Delivery: p.Delivery, Carrier: p.Carrier, TrackingNo: p.TrackingNo, CreatedAt: p.CreatedAt,
+			Lines: make([]OrderParcelLine, len(p.Lines)),
+		}
 		for j, l := range p.Lines {
 			o.Parcels[i].Lines[j] = OrderParcelLine{LineID: l.LineID, Quantity: l.Quantity}
 		}

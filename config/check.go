@@ -136,9 +136,14 @@ func (c *Config) checkSandbox(problems *Problems) {
 func (c *Config) checkWeChat(problems *Problems) {
 	w := c.WeChat
 	for _, f := range []struct{ key, value string }{
-		{"wechat.app_id", w.AppID}, {"wechat.app_secret", w.AppSecret}, {"wechat.mch_id", w.MchID},
-		{"wechat.mch_cert_serial", w.MchCertSerial}, {"wechat.mch_private_key", w.MchPrivateKey}, {"wechat.api_v3_key", w.APIv3Key},
-		{"wechat.pay_public_key", w.PayPublicKey}, {"wechat.pay_public_key_id", w.PayPublicKeyID},
+		{"wechat.app_id", w.AppID},
+		{"wechat.app_secret", w.AppSecret},
+		{"wechat.mch_id", w.MchID},
+		{"wechat.mch_cert_serial", w.MchCertSerial},
+		{"wechat.mch_private_key", w.MchPrivateKey},
+		{"wechat.api_v3_key", w.APIv3Key},
+		{"wechat.pay_public_key", w.PayPublicKey},
+		{"wechat.pay_public_key_id", w.PayPublicKeyID},
 	} {
 		if f.value == "" {
 			problems.addf(f.key, "is required without a sandbox")

@@ -8,8 +8,10 @@ import (
 
 func adminAnomalies(g *group, a *admin.Anomalies) {
 	route(g, "GET", "/anomalies", merchant(account.AnomalyRead), a.All, doc{
-		Summary: "List money that does not add up", Description: "Newest first. Admins of the platform also see what belongs to no merchant."})
+		Summary: "List money that does not add up", Description: "Newest first. Admins of the platform also see what belongs to no merchant.",
+	})
 	route(g, "POST", "/anomalies/{id}/resolve", merchant(account.AnomalyWrite), a.Resolve, doc{
 		Summary: "Resolve an anomaly with a note", Description: "An order whose closing waited for it goes on closing.",
-		Codes: []fault.Code{fault.StateConflict}, Example: admin.ResolveBody{Note: "checked with WeChat, nothing to do"}})
+		Codes: []fault.Code{fault.StateConflict}, Example: admin.ResolveBody{Note: "checked with WeChat, nothing to do"},
+	})
 }

@@ -14,9 +14,11 @@ func adminCategories(g *group, c *admin.Categories) {
 	route(g, "GET", "/categories", merchant(account.CatalogRead), c.List, doc{Summary: "Get the tree of categories"})
 	route(g, "POST", "/categories", merchant(account.CatalogWrite), c.Create, doc{Summary: "Add a category", Status: 201, Example: categoryExample})
 	route(g, "PUT", "/categories/{id}", merchant(account.CatalogWrite), c.Update, doc{
-		Summary: "Change a category", Codes: []fault.Code{fault.StaleVersion}, Example: admin.CategoryChange{CategoryBody: categoryExample, Version: 1}})
+		Summary: "Change a category", Codes: []fault.Code{fault.StaleVersion}, Example: admin.CategoryChange{CategoryBody: categoryExample, Version: 1},
+	})
 	route(g, "DELETE", "/categories/{id}", merchant(account.CatalogWrite), c.Delete, doc{
-		Summary: "Remove an empty category", Codes: []fault.Code{fault.InUse}})
+		Summary: "Remove an empty category", Codes: []fault.Code{fault.InUse},
+	})
 }
 
 var productExample = admin.ProductBody{
@@ -31,15 +33,18 @@ var productExample = admin.ProductBody{
 func adminProducts(g *group, p *admin.Products) {
 	route(g, "GET", "/products", merchant(account.CatalogRead), p.List, doc{Summary: "List products", Description: "Newest first, with their SKUs, without their detail text."})
 	route(g, "POST", "/products", merchant(account.CatalogWrite), p.Create, doc{
-		Summary: "Add a product", Description: "It is not on the shelf until it is published.", Status: 201, Example: productExample})
+		Summary: "Add a product", Description: "It is not on the shelf until it is published.", Status: 201, Example: productExample,
+	})
 	route(g, "GET", "/products/{id}", merchant(account.CatalogRead), p.Get, doc{Summary: "Get a product"})
 	route(g, "PUT", "/products/{id}", merchant(account.CatalogWrite), p.Update, doc{
 		Summary: "Replace a product",
 		Description: "What is left out is emptied. SKUs that are left out are taken off sale; orders keep them, carts say that they are gone, and they come back " +
 			"with their stock when their specs are named again.",
-		Codes: []fault.Code{fault.StaleVersion, fault.StockInsufficient}, Example: admin.ProductChange{ProductBody: productExample, Version: 1}})
+		Codes: []fault.Code{fault.StaleVersion, fault.StockInsufficient}, Example: admin.ProductChange{ProductBody: productExample, Version: 1},
+	})
 	route(g, "POST", "/products/{id}/publish", merchant(account.CatalogWrite), p.Publish, doc{
-		Summary: "Put a product on the shelf", Codes: []fault.Code{fault.StateConflict}})
+		Summary: "Put a product on the shelf", Codes: []fault.Code{fault.StateConflict},
+	})
 	route(g, "POST", "/products/{id}/unpublish", merchant(account.CatalogWrite), p.Unpublish, doc{Summary: "Take a product off the shelf"})
 }
 
@@ -47,7 +52,9 @@ func adminSKUs(g *group, s *admin.SKUs) {
 	route(g, "POST", "/skus/{id}/stock", merchant(account.StockWrite), s.ChangeStock, doc{
 		Summary: "Change a SKU's stock", Description: "Accepts an Idempotency-Key.",
 		Codes:   []fault.Code{fault.StockInsufficient, fault.IdempotencyKeyNeeded, fault.IdempotencyKeyReused},
-		Example: admin.StockBody{Delta: 20, Reason: "进货"}})
+		Example: admin.StockBody{Delta: 20, Reason: "进货"},
+	})
 	route(g, "GET", "/skus/{id}/ledger", merchant(account.CatalogRead), s.Ledger, doc{
-		Summary: "List the changes of a SKU's stock", Description: "Newest first. Their sum is the stock."})
+		Summary: "List the changes of a SKU's stock", Description: "Newest first. Their sum is the stock.",
+	})
 }

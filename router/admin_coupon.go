@@ -16,10 +16,12 @@ func adminCoupons(g *group, c *admin.Coupons) {
 	route(g, "GET", "/coupons", merchant(account.CouponRead), c.List, doc{Summary: "List coupon templates", Description: "Newest first."})
 	route(g, "GET", "/coupons/{id}", merchant(account.CouponRead), c.Get, doc{Summary: "Get a coupon template"})
 	route(g, "POST", "/coupons", merchant(account.CouponWrite), c.Create, doc{
-		Summary: "Make a coupon template", Status: 201, Example: couponExample})
+		Summary: "Make a coupon template", Status: 201, Example: couponExample,
+	})
 	route(g, "PUT", "/coupons/{id}", merchant(account.CouponWrite), c.Update, doc{
 		Summary:     "Change a coupon template",
 		Description: "Coupons that shoppers hold change with it, but keep their end. total may not go below what is issued, per_shopper not below what one shopper has.",
 		Codes:       []fault.Code{fault.StaleVersion, fault.TotalBelowIssued},
-		Example:     admin.CouponUpdateBody{CouponBody: couponExample, Version: 1}})
+		Example:     admin.CouponUpdateBody{CouponBody: couponExample, Version: 1},
+	})
 }

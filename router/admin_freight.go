@@ -14,13 +14,16 @@ var freightExample = admin.FreightRuleBody{
 
 func adminFreight(g *group, f *admin.Freight) {
 	route(g, "GET", "/freight-rules", merchant(account.ShippingRead), f.List, doc{
-		Summary: "List freight rules", Description: "Without any rule delivery is free; with rules, a region that none of them names is not delivered to."})
+		Summary: "List freight rules", Description: "Without any rule delivery is free; with rules, a region that none of them names is not delivered to.",
+	})
 	route(g, "GET", "/freight-rules/{id}", merchant(account.ShippingRead), f.Get, doc{Summary: "Get a freight rule"})
 	route(g, "POST", "/freight-rules", merchant(account.ShippingWrite), f.Create, doc{
-		Summary: "Make a freight rule", Status: 201, Codes: []fault.Code{fault.StateConflict}, Example: freightExample})
+		Summary: "Make a freight rule", Status: 201, Codes: []fault.Code{fault.StateConflict}, Example: freightExample,
+	})
 	route(g, "PUT", "/freight-rules/{id}", merchant(account.ShippingWrite), f.Update, doc{
 		Summary: "Change a freight rule", Description: "Orders keep the freight they were placed with.",
-		Codes: []fault.Code{fault.StaleVersion}, Example: admin.FreightUpdateBody{FreightRuleBody: freightExample, Version: 1}})
+		Codes: []fault.Code{fault.StaleVersion}, Example: admin.FreightUpdateBody{FreightRuleBody: freightExample, Version: 1},
+	})
 	route(g, "DELETE", "/freight-rules/{id}", merchant(account.ShippingWrite), f.Delete, doc{Summary: "Remove a freight rule"})
 }
 

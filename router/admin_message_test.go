@@ -18,8 +18,10 @@ func TestMessageOperations(t *testing.T) {
 		r := event.NewRelay(s, func() model.Time { return 1_800_000_000_000 }, slog.New(slog.DiscardHandler), nil)
 		h := New(Deps{Auth: people{}, Operations: Operations{AdminMessages: &admin.Messages{Relay: r}}})
 		message := func(id, merchant int64, state model.MessageState) model.Message {
-			return model.Message{ID: id, Topic: "order.paid", Key: fmt.Sprint("order:", id), Seq: 2, MerchantID: merchant, Payload: `{"order_id":5}`,
-				State: state, DueAt: 253_402_300_799_000, Attempts: 5, Error: "no", CreatedAt: 1_800_000_000_000}
+			return model.Message{
+				ID: id, Topic: "order.paid", Key: fmt.Sprint("order:", id), Seq: 2, MerchantID: merchant, Payload: `{"order_id":5}`,
+				State: state, DueAt: 253_402_300_799_000, Attempts: 5, Error: "no", CreatedAt: 1_800_000_000_000,
+			}
 		}
 		fill(t, s, []model.Message{message(1, 1, model.MessageDead), message(2, 1, model.MessageDead), message(3, 1, model.MessageSent), message(4, 2, model.MessageDead)})
 		const messages = "/api/admin/v1/messages"

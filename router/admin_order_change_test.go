@@ -119,8 +119,10 @@ func TestOrderChangeOperations(t *testing.T) {
 		{"two", "POST", theirs + "/price", `{"adjust_fen":-5,"version":3}`, 200, "price 2 " + someOrder + " admin:2 {AdjustFen:-5 Version:3}"},
 		{"one", "POST", theirs + "/price", `{"adjust_fen":-5}`, 422, ""},
 		{"one", "POST", theirs + "/price", `{"adjust_fen":1.5,"version":1}`, 422, ""},
-		{"one", "POST", theirs + "/ship", `{"parcels":[{"delivery":"pickup","lines":[{"line_id":4,"quantity":2}]}]}`, 200,
-			"ship 1 " + someOrder + ` "" admin:1 {Parcels:[{Delivery:pickup Carrier: TrackingNo: Lines:[{LineID:4 Quantity:2}]}]}`},
+		{
+			"one", "POST", theirs + "/ship", `{"parcels":[{"delivery":"pickup","lines":[{"line_id":4,"quantity":2}]}]}`, 200,
+			"ship 1 " + someOrder + ` "" admin:1 {Parcels:[{Delivery:pickup Carrier: TrackingNo: Lines:[{LineID:4 Quantity:2}]}]}`,
+		},
 		{"one", "POST", theirs + "/ship", `{"parcels":[]}`, 422, ""},
 		{"one", "POST", theirs + "/ship", `{"parcels":[{"delivery":"pigeon"}]}`, 422, ""},
 		{"one", "POST", theirs + "/refund", `{"lines":[{"line_id":4,"quantity":1}],"reason":"缺货"}`, 200, "refund 1 " + someOrder + ` "" admin:1 [{4 1}] 缺货`},

@@ -10,18 +10,24 @@ import (
 func adminPolicies(g *group, p *admin.Policies) {
 	ten, version := int64(600_000), int64(1)
 	route(g, "GET", "/timeout-policies", staff(account.TimeoutRead), p.List, doc{
-		Summary: "List timeout policies", Description: "In the order in which they are tried: the most specific that is enabled and applies wins. A merchant is shown its own and those for all merchants."})
+		Summary: "List timeout policies", Description: "In the order in which they are tried: the most specific that is enabled and applies wins. A merchant is shown its own and those for all merchants.",
+	})
 	route(g, "GET", "/timeout-policies/{id}/versions", staff(account.TimeoutRead), p.Versions, doc{
-		Summary: "List all versions of a timeout policy"})
+		Summary: "List all versions of a timeout policy",
+	})
 	route(g, "POST", "/timeout-policies", staff(account.TimeoutWrite), p.Create, doc{
 		Summary: "Make a timeout policy", Status: 201, Description: "It sets the deadline of new orders; an order keeps the deadline it got.",
-		Example: admin.PolicyBody{Stage: policy.StagePay, DurationMS: ten}})
+		Example: admin.PolicyBody{Stage: policy.StagePay, DurationMS: ten},
+	})
 	route(g, "PUT", "/timeout-policies/{id}", staff(account.TimeoutWrite), p.Update, doc{
 		Summary: "Change a timeout policy", Description: "Live on all replicas within a second. Every version is kept.",
-		Codes: []fault.Code{fault.StaleVersion}, Example: admin.PolicyUpdateBody{DurationMS: &ten, Version: version}})
+		Codes: []fault.Code{fault.StaleVersion}, Example: admin.PolicyUpdateBody{DurationMS: &ten, Version: version},
+	})
 	route(g, "POST", "/timeout-policies/{id}/rollback", staff(account.TimeoutWrite), p.Rollback, doc{
 		Summary: "Roll a timeout policy back", Description: "A former version's values become a new version.",
-		Codes: []fault.Code{fault.StaleVersion, fault.StateConflict}, Example: admin.PolicyRollbackBody{Version: version}})
+		Codes: []fault.Code{fault.StaleVersion, fault.StateConflict}, Example: admin.PolicyRollbackBody{Version: version},
+	})
 	route(g, "DELETE", "/timeout-policies/{id}", staff(account.TimeoutWrite), p.Remove, doc{
-		Summary: "Remove a timeout policy", Codes: []fault.Code{fault.StaleVersion}})
+		Summary: "Remove a timeout policy", Codes: []fault.Code{fault.StaleVersion},
+	})
 }

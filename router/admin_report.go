@@ -7,5 +7,6 @@ import (
 
 func adminReports(g *group, r *admin.Reports) {
 	route(g, "GET", "/report/overview", merchant(account.ReportRead), r.Overview, doc{
-		Summary: "Figures of a time", Description: "What became of the orders placed in it; today where nothing is said."})
+		Summary: "Figures of a time", Description: "What became of the orders placed in it; today where nothing is said.",
+	})
 }

@@ -299,8 +299,10 @@ func TestBodyOverTheLimit(t *testing.T) {
 		chunked bool
 		status  int
 	}{
-		{"/api/v1/demo", 1 << 20, false, 200}, {"/api/v1/demo", 1 << 20, true, 200},
-		{"/api/v1/demo", 1<<20 + 1, false, 413}, {"/api/v1/demo", 1<<20 + 1, true, 413},
+		{"/api/v1/demo", 1 << 20, false, 200},
+		{"/api/v1/demo", 1 << 20, true, 200},
+		{"/api/v1/demo", 1<<20 + 1, false, 413},
+		{"/api/v1/demo", 1<<20 + 1, true, 413},
 		{"/api/v1/nobody", 1<<20 + 1, false, 413},
 	} {
 		var body io.Reader = strings.NewReader(fill(c.size))

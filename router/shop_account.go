@@ -9,15 +9,18 @@ func shopAccounts(g *group, a *shop.Accounts) {
 	route(g, "POST", "/auth/login", anyone, a.Login, doc{
 		Summary: "Log in with WeChat", Description: "The first login makes the shopper.",
 		Codes:   []fault.Code{fault.LoginCodeInvalid, fault.WeChatUnavailable},
-		Example: shop.LoginBody{Code: "demo-ann"}})
+		Example: shop.LoginBody{Code: "demo-ann"},
+	})
 	route(g, "POST", "/auth/logout", shopper, a.Logout, doc{Summary: "Log out", Description: "The token is refused from now on, on every replica within a second."})
 	route(g, "GET", "/me", shopper, a.Me, doc{Summary: "Get one's profile", Codes: []fault.Code{fault.NotFoundError}})
 	route(g, "PUT", "/me", shopper, a.ChangeMe, doc{
-		Summary: "Change one's profile", Codes: []fault.Code{fault.NotFoundError}, Example: map[string]string{"nickname": "安"}})
+		Summary: "Change one's profile", Codes: []fault.Code{fault.NotFoundError}, Example: map[string]string{"nickname": "安"},
+	})
 	route(g, "POST", "/me/phone", shopper, a.SetPhone, doc{
 		Summary: "Set one's phone number by WeChat's phone button",
 		Codes:   []fault.Code{fault.WeChatUnavailable, fault.NotFoundError},
-		Example: shop.PhoneBody{Code: "e31968a7f94cc5ee25fafc2aef2773f0"}})
+		Example: shop.PhoneBody{Code: "e31968a7f94cc5ee25fafc2aef2773f0"},
+	})
 	route(g, "GET", "/me/counts", shopper, a.Counts, doc{Summary: "Count one's orders and coupons"})
 }
 
@@ -27,7 +30,8 @@ func shopAddresses(g *group, a *shop.Addresses) {
 	}
 	route(g, "GET", "/addresses", shopper, a.List, doc{Summary: "List one's addresses", Description: "The default one first, then the newest."})
 	route(g, "POST", "/addresses", shopper, a.Add, doc{
-		Summary: "Add an address", Status: 201, Codes: []fault.Code{fault.AddressLimit}, Example: example})
+		Summary: "Add an address", Status: 201, Codes: []fault.Code{fault.AddressLimit}, Example: example,
+	})
 	route(g, "PUT", "/addresses/{id}", shopper, a.Change, doc{Summary: "Replace an address", Example: example})
 	route(g, "DELETE", "/addresses/{id}", shopper, a.Remove, doc{Summary: "Remove an address"})
 }

@@ -11,14 +11,17 @@ var basketCodes = []fault.Code{fault.ProductUnavailable, fault.StockInsufficient
 func shopOrders(g *group, o *shop.Orders) {
 	route(g, "POST", "/orders/quote", shopper, o.Quote, doc{
 		Summary: "Price a basket", Description: "Nothing is stored. Without an address there is no freight yet.", Codes: basketCodes,
-		Example: shop.QuoteBody{Items: []shop.BasketItem{{SKUID: 1, Quantity: 2}}}})
+		Example: shop.QuoteBody{Items: []shop.BasketItem{{SKUID: 1, Quantity: 2}}},
+	})
 	route(g, "POST", "/orders", shopper, o.Place, doc{
 		Summary: "Place an order", Status: 201,
 		Description: "One transaction: the basket is priced again, the coupon locked, stock reserved. The same Idempotency-Key with the same body gives the same order again.",
 		Codes:       append([]fault.Code{fault.PriceChanged, fault.UnpaidLimit, fault.IdempotencyKeyNeeded, fault.IdempotencyKeyReused}, basketCodes...),
-		Example:     shop.PlaceBody{QuoteBody: shop.QuoteBody{Items: []shop.BasketItem{{SKUID: 1, Quantity: 2}}, AddressID: 1}, ExpectedPayableFen: 19800}})
+		Example:     shop.PlaceBody{QuoteBody: shop.QuoteBody{Items: []shop.BasketItem{{SKUID: 1, Quantity: 2}}, AddressID: 1}, ExpectedPayableFen: 19800},
+	})
 	route(g, "GET", "/orders", shopper, o.List, doc{Summary: "List one's orders", Description: "Newest first."})
 	route(g, "GET", "/orders/{no}", shopper, o.Get, doc{Summary: "Get one's order"})
 	route(g, "GET", "/orders/by-trade-no/{out_trade_no}", shopper, o.GetByTradeNo, doc{
-		Summary: "Get one's order by a payment attempt", Description: "This is how WeChat's order centre opens an order."})
+		Summary: "Get one's order by a payment attempt", Description: "This is how WeChat's order centre opens an order.",
+	})
 }

@@ -37,8 +37,10 @@ type Anomaly struct {
 }
 
 func anomalyOf(a model.Anomaly) Anomaly {
-	return Anomaly{ID: a.ID, Kind: a.Kind, Ref: a.Ref, OrderID: a.OrderID, PaymentID: a.PaymentID, RefundID: a.RefundID, Detail: a.Detail,
-		Status: a.State, Seen: a.Seen, Note: a.Note, ResolvedBy: a.ResolvedBy, CreatedAt: a.CreatedAt, ResolvedAt: a.ResolvedAt}
+	return Anomaly{
+		ID: a.ID, Kind: a.Kind, Ref: a.Ref, OrderID: a.OrderID, PaymentID: a.PaymentID, RefundID: a.RefundID, Detail: a.Detail,
+		Status: a.State, Seen: a.Seen, Note: a.Note, ResolvedBy: a.ResolvedBy, CreatedAt: a.CreatedAt, ResolvedAt: a.ResolvedAt,
+	}
 }
 
 // AnomalyListInput asks for a page of anomalies.

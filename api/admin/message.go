@@ -35,8 +35,10 @@ type Message struct {
 }
 
 func messageOf(m model.Message) Message {
-	out := Message{ID: m.ID, Topic: m.Topic, Key: m.Key, Seq: m.Seq, Status: m.State, Attempts: m.Attempts, Error: m.Error,
-		Trace: m.Trace, CreatedAt: m.CreatedAt, SentAt: m.SentAt}
+	out := Message{
+		ID: m.ID, Topic: m.Topic, Key: m.Key, Seq: m.Seq, Status: m.State, Attempts: m.Attempts, Error: m.Error,
+		Trace: m.Trace, CreatedAt: m.CreatedAt, SentAt: m.SentAt,
+	}
 	if json.Unmarshal([]byte(m.Payload), &out.Payload) != nil {
 		out.Payload = m.Payload
 	}

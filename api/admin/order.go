@@ -111,8 +111,10 @@ func (o *Orders) Get(ctx context.Context, in *OrderGetInput) (*api.Reply[OrderDe
 		out.Payments[i] = OrderPayment{TransactionID: p.TransactionID, OutTradeNo: p.OutTradeNo, AmountFen: p.AmountFen, Settled: p.Settled, PaidAt: p.PaidAt}
 	}
 	for i, r := range d.Refunds {
-		out.Refunds[i] = OrderRefund{ID: r.ID, OutRefundNo: r.OutRefundNo, Kind: r.Kind, State: r.State, AmountFen: r.AmountFen, Reason: r.Reason,
-			Error: r.Error, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+		out.Refunds[i] = OrderRefund{
+			ID: r.ID, OutRefundNo: r.OutRefundNo, Kind: r.Kind, State: r.State, AmountFen: r.AmountFen, Reason: r.Reason,
+			Error: r.Error, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
+		}
 	}
 	return api.Body(out), nil
 }

@@ -38,8 +38,10 @@ type Policy struct {
 }
 
 func policyOf(r model.TimeoutPolicy) Policy {
-	return Policy{ID: r.ID, Stage: r.Stage, MerchantID: r.MerchantID, OrderType: r.OrderType, BizLine: r.BizLine, DurationMS: r.DurationMS,
-		Enabled: r.Enabled, RolloutPercent: r.RolloutPercent, Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.ChangedAt}
+	return Policy{
+		ID: r.ID, Stage: r.Stage, MerchantID: r.MerchantID, OrderType: r.OrderType, BizLine: r.BizLine, DurationMS: r.DurationMS,
+		Enabled: r.Enabled, RolloutPercent: r.RolloutPercent, Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.ChangedAt,
+	}
 }
 
 func policyReply(r model.TimeoutPolicy, err error) (*api.Reply[Policy], error) {
@@ -110,8 +112,10 @@ type PolicyCreateInput struct{ Body PolicyBody }
 // Create makes a policy. Where the platform names a merchant in the query and none in the body, it is for that one.
 func (p *Policies) Create(ctx context.Context, in *PolicyCreateInput) (*api.Reply[Policy], error) {
 	b := in.Body
-	d := policy.Draft{Stage: b.Stage, MerchantID: b.MerchantID, OrderType: b.OrderType, BizLine: b.BizLine,
-		DurationMS: b.DurationMS, Enabled: true, RolloutPercent: 100}
+	d := policy.Draft{
+		Stage: b.Stage, MerchantID: b.MerchantID, OrderType: b.OrderType, BizLine: b.BizLine,
+		DurationMS: b.DurationMS, Enabled: true, RolloutPercent: 100,
+	}
 	if who := api.Admin(ctx); who.Platform && d.MerchantID == 0 {
 		d.MerchantID = who.Named
 	}
@@ -198,8 +202,10 @@ func (p *Policies) Versions(ctx context.Context, in *PolicyInput) (*api.Reply[ap
 	}
 	out := make([]PolicyVersion, len(rows))
 	for i, r := range rows {
-		out[i] = PolicyVersion{Version: r.Version, DurationMS: r.DurationMS, Enabled: r.Enabled, RolloutPercent: r.RolloutPercent,
-			Actor: r.Actor, CreatedAt: r.CreatedAt}
+		out[i] = PolicyVersion{
+			Version: r.Version, DurationMS: r.DurationMS, Enabled: r.Enabled, RolloutPercent: r.RolloutPercent,
+			Actor: r.Actor, CreatedAt: r.CreatedAt,
+		}
 	}
 	return api.NewAll(out), nil
 }

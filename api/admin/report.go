@@ -49,6 +49,8 @@ func (r *Reports) Overview(ctx context.Context, in *OverviewInput) (*api.Reply[O
 	if err != nil {
 		return nil, err
 	}
-	return api.Body(Overview{From: from, To: to, PlacedOrders: o.Placed, PaidOrders: o.Paid, ClosedTimeoutOrders: o.ClosedTimeout,
-		PaidFen: o.PaidFen, RefundedFen: o.RefundedFen, AverageFen: o.AverageFen()}), nil
+	return api.Body(Overview{
+		From: from, To: to, PlacedOrders: o.Placed, PaidOrders: o.Paid, ClosedTimeoutOrders: o.ClosedTimeout,
+		PaidFen: o.PaidFen, RefundedFen: o.RefundedFen, AverageFen: o.AverageFen(),
+	}), nil
 }

@@ -88,8 +88,10 @@ func (t *Timeouts) Show(ctx context.Context, in *TimeoutListInput) (*api.Reply[T
 	for i, r := range rows {
 		tasks[i] = timeoutTaskOf(r)
 	}
-	b := TimeoutBoard{Feed: stats.Feed, Node: stats.Node, Live: append([]string{}, stats.Live...), ServerTime: model.At(stats.Now),
-		Kinds: make([]TimeoutKind, len(stats.Kinds)), List: api.NewList(tasks, total, in.PageInput).Body}
+	b := TimeoutBoard{
+		Feed: stats.Feed, Node: stats.Node, Live: append([]string{}, stats.Live...), ServerTime: model.At(stats.Now),
+		Kinds: make([]TimeoutKind, len(stats.Kinds)), List: api.NewList(tasks, total, in.PageInput).Body,
+	}
 	for i, k := range stats.Kinds {
 		b.Kinds[i] = TimeoutKind{k.Kind, figuresOf(k)}
 		b.TimeoutFigures = b.plus(b.Kinds[i].TimeoutFigures)
@@ -117,8 +119,10 @@ func (f TimeoutFigures) plus(o TimeoutFigures) TimeoutFigures {
 func inMS(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func timeoutTaskOf(f timeout.Failure) TimeoutTask {
-	t := TimeoutTask{Kind: f.Kind, Key: f.Key, Status: "backing_off", DueAt: model.Time(f.Due), Attempts: f.Attempts, Waits: f.Waits,
-		NextAt: model.Time(f.NextAt), Error: f.Error, UpdatedAt: model.Time(f.UpdatedAt)}
+	t := TimeoutTask{
+		Kind: f.Kind, Key: f.Key, Status: "backing_off", DueAt: model.Time(f.Due), Attempts: f.Attempts, Waits: f.Waits,
+		NextAt: model.Time(f.NextAt), Error: f.Error, UpdatedAt: model.Time(f.UpdatedAt),
+	}
 	if f.DeadAt != 0 {
 		t.Status, t.NextAt, t.DeadAt = "dead", 0, model.Time(f.DeadAt)
 	}

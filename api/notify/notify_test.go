@@ -171,8 +171,10 @@ func (s *shop) insert(row any) {
 
 func (s *shop) fill() {
 	s.insert(&model.Merchant{ID: merchantID, Name: "m", Version: 1, CreatedAt: 1, UpdatedAt: 1})
-	p := model.Product{MerchantID: merchantID, Name: "茶", Virtual: true, Published: true, MinPriceFen: 100, Version: 1, CreatedAt: 1, ChangedAt: 1,
-		Images: []model.Image{}, Options: []model.ProductOption{}}
+	p := model.Product{
+		MerchantID: merchantID, Name: "茶", Virtual: true, Published: true, MinPriceFen: 100, Version: 1, CreatedAt: 1, ChangedAt: 1,
+		Images: []model.Image{}, Options: []model.ProductOption{},
+	}
 	s.insert(&p)
 	k := model.SKU{ProductID: p.ID, MerchantID: merchantID, Specs: map[string]string{}, PriceFen: 100, Stock: 10, CreatedAt: 1, UpdatedAt: 1}
 	s.insert(&k)
@@ -196,7 +198,8 @@ func (s *shop) opened() (o *model.Order, no string) {
 	shoppers.Unlock()
 	s.insert(&who)
 	o, err := s.orders.Place(s.Context(), who.ID, order.Placement{
-		Basket: order.Basket{Items: []order.Item{{SKUID: s.sku, Quantity: 1}}}, ExpectedPayableFen: 100, Key: "key-00000001"})
+		Basket: order.Basket{Items: []order.Item{{SKUID: s.sku, Quantity: 1}}}, ExpectedPayableFen: 100, Key: "key-00000001",
+	})
 	if err != nil {
 		s.Fatal(err)
 	}

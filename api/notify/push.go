@@ -42,8 +42,10 @@ func (p *Push) Echo(c *gin.Context) {
 // Handle takes a push in safe mode, once: sent again it is answered the same and has no further effect.
 func (p *Push) Handle(c *gin.Context) {
 	p.handle(c, "push", func(ctx context.Context, body []byte) (outcome, error) {
-		q := wechat.PushQuery{Signature: c.Query("signature"), MsgSignature: c.Query("msg_signature"), Timestamp: c.Query("timestamp"),
-			Nonce: c.Query("nonce"), EncryptType: c.Query("encrypt_type")}
+		q := wechat.PushQuery{
+			Signature: c.Query("signature"), MsgSignature: c.Query("msg_signature"), Timestamp: c.Query("timestamp"),
+			Nonce: c.Query("nonce"), EncryptType: c.Query("encrypt_type"),
+		}
 		push, err := p.WeChat.ParsePush(q, body)
 		switch {
 		case errors.Is(err, wechat.ErrPushMalformed):

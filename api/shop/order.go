@@ -80,15 +80,21 @@ type QuoteCoupon struct {
 
 func (o *Orders) quoteOf(ctx context.Context, q *order.Quote) Quote {
 	lang := api.LanguageOf(ctx)
-	out := Quote{GoodsFen: q.GoodsFen, DiscountFen: q.DiscountFen, FreightFen: q.FreightFen, PayableFen: q.PayableFen,
-		Lines: make([]QuoteLine, len(q.Lines)), Coupons: make([]QuoteCoupon, len(q.Coupons))}
+	out := Quote{
+		GoodsFen: q.GoodsFen, DiscountFen: q.DiscountFen, FreightFen: q.FreightFen, PayableFen: q.PayableFen,
+		Lines: make([]QuoteLine, len(q.Lines)), Coupons: make([]QuoteCoupon, len(q.Coupons)),
+	}
 	for i, l := range q.Lines {
-		out.Lines[i] = QuoteLine{SKUID: l.SKUID, ProductID: l.ProductID, Name: l.Name, Image: o.Pictures.URL(l.Image), Specs: l.Specs,
-			Quantity: l.Quantity, PriceFen: l.PriceFen, DiscountFen: l.DiscountFen}
+		out.Lines[i] = QuoteLine{
+			SKUID: l.SKUID, ProductID: l.ProductID, Name: l.Name, Image: o.Pictures.URL(l.Image), Specs: l.Specs,
+			Quantity: l.Quantity, PriceFen: l.PriceFen, DiscountFen: l.DiscountFen,
+		}
 	}
 	for i, c := range q.Coupons {
-		out.Coupons[i] = QuoteCoupon{ID: c.Coupon.ID, Name: c.Template.Name, Usable: c.Usable, Reason: lang.Pick(c.Reason.Text()),
-			SavingFen: c.SavingFen, ExpiresAt: c.Coupon.ExpiresAt}
+		out.Coupons[i] = QuoteCoupon{
+			ID: c.Coupon.ID, Name: c.Template.Name, Usable: c.Usable, Reason: lang.Pick(c.Reason.Text()),
+			SavingFen: c.SavingFen, ExpiresAt: c.Coupon.ExpiresAt,
+		}
 	}
 	return out
 }

@@ -289,8 +289,10 @@ func TestCounts(t *testing.T) {
 		}
 		later := f.clock.now() + 1
 		for i, c := range []model.Coupon{
-			{ShopperID: ann.ID, State: model.CouponAvailable, ExpiresAt: later}, {ShopperID: ann.ID, State: model.CouponAvailable, ExpiresAt: later - 1},
-			{ShopperID: ann.ID, State: model.CouponUsed, ExpiresAt: later}, {ShopperID: ann.ID + 1, State: model.CouponAvailable, ExpiresAt: later},
+			{ShopperID: ann.ID, State: model.CouponAvailable, ExpiresAt: later},
+			{ShopperID: ann.ID, State: model.CouponAvailable, ExpiresAt: later - 1},
+			{ShopperID: ann.ID, State: model.CouponUsed, ExpiresAt: later},
+			{ShopperID: ann.ID + 1, State: model.CouponAvailable, ExpiresAt: later},
 		} {
 			c.TemplateID, c.Seq = 1, int64(i)
 			if err := db.Create(&c).Error; err != nil {
@@ -340,8 +342,10 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		for _, bad := range []account.AddressInput{
-			{Phone: "13812345678", Province: "a", City: "b", Detail: "c"}, {Name: "a", Phone: "1234", Province: "a", City: "b", Detail: "c"},
-			{Name: "a", Phone: strings.Repeat("1", 21), Province: "a", City: "b", Detail: "c"}, {Name: "a", Phone: "12345", City: "b", Detail: "c"},
+			{Phone: "13812345678", Province: "a", City: "b", Detail: "c"},
+			{Name: "a", Phone: "1234", Province: "a", City: "b", Detail: "c"},
+			{Name: "a", Phone: strings.Repeat("1", 21), Province: "a", City: "b", Detail: "c"},
+			{Name: "a", Phone: "12345", City: "b", Detail: "c"},
 			{Name: "a", Phone: "12345", Province: "a", City: "b", Detail: "c\x00"},
 		} {
 			_, err := f.AddAddress(t.Context(), ann.ID, bad)

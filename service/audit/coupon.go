@@ -29,10 +29,14 @@ func couponsFollowOrders() check {
 func couponsWithinLimits() check {
 	const held = "(SELECT COUNT(*) FROM coupons c WHERE c.template_id = t.id)"
 	return check{"A4", "no template has issued more coupons than its total, nor any shopper more than its limit", []rule{
-		{broken: "template with more coupons than its total", walks: "coupon_templates",
-			sql: "SELECT t.id AS ref FROM coupon_templates t WHERE t.id BETWEEN @lo AND @hi AND (t.issued > t.total OR " + held + " > t.total)"},
-		{broken: "template that counts other coupons than there are", walks: "coupon_templates",
-			sql: "SELECT t.id AS ref FROM coupon_templates t WHERE t.id BETWEEN @lo AND @hi AND t.issued <> " + held},
+		{
+			broken: "template with more coupons than its total", walks: "coupon_templates",
+			sql: "SELECT t.id AS ref FROM coupon_templates t WHERE t.id BETWEEN @lo AND @hi AND (t.issued > t.total OR " + held + " > t.total)",
+		},
+		{
+			broken: "template that counts other coupons than there are", walks: "coupon_templates",
+			sql: "SELECT t.id AS ref FROM coupon_templates t WHERE t.id BETWEEN @lo AND @hi AND t.issued <> " + held,
+		},
 		{broken: "template of which a shopper holds more than the limit", walks: "coupon_templates", sql: `
 			SELECT t.id AS ref FROM coupon_templates t WHERE t.id BETWEEN @lo AND @hi AND EXISTS (
 				SELECT 1 FROM coupons c WHERE c.template_id = t.id GROUP BY c.shopper_id HAVING COUNT(*) > t.per_shopper)`},

@@ -20,21 +20,33 @@ func amountsAddUp() check {
 			SELECT o.no AS ref FROM orders o WHERE o.id BETWEEN @lo AND @hi
 			AND (o.payable_fen <> o.goods_fen - o.discount_fen + o.freight_fen + o.adjustment_fen OR o.payable_fen < 0
 				OR o.goods_fen < 0 OR o.discount_fen < 0 OR o.discount_fen > o.goods_fen OR o.freight_fen < 0)`},
-		{broken: "order whose goods are not the sum of its lines", walks: "orders",
-			sql: "SELECT o.no AS ref " + sums + "(s.goods IS NULL OR s.goods <> o.goods_fen)"},
-		{broken: "order whose discount is not the sum of its lines' shares", walks: "orders",
-			sql: "SELECT o.no AS ref " + sums + "s.discount <> o.discount_fen"},
-		{broken: "order whose adjustment is not the sum of its lines' shares and the freight's", walks: "orders",
-			sql: "SELECT o.no AS ref " + sums + "s.adjustment <> " + onLines},
-		{broken: "order with a line whose quantity, price, discount or rest is out of range", walks: "orders",
-			sql: linesOf + "(l.quantity < 1 OR l.price_fen < 0 OR l.discount_fen < 0 OR " + weight + " < 0 OR " + net + " < 0)"},
+		{
+			broken: "order whose goods are not the sum of its lines", walks: "orders",
+			sql: "SELECT o.no AS ref " + sums + "(s.goods IS NULL OR s.goods <> o.goods_fen)",
+		},
+		{
+			broken: "order whose discount is not the sum of its lines' shares", walks: "orders",
+			sql: "SELECT o.no AS ref " + sums + "s.discount <> o.discount_fen",
+		},
+		{
+			broken: "order whose adjustment is not the sum of its lines' shares and the freight's", walks: "orders",
+			sql: "SELECT o.no AS ref " + sums + "s.adjustment <> " + onLines,
+		},
+		{
+			broken: "order with a line whose quantity, price, discount or rest is out of range", walks: "orders",
+			sql: linesOf + "(l.quantity < 1 OR l.price_fen < 0 OR l.discount_fen < 0 OR " + weight + " < 0 OR " + net + " < 0)",
+		},
 		// By the largest remainder a share differs from the exact one by less than a fen. The quotient is compared with a little
 		// more, because SQLite divides in floating point.
-		{broken: "order with a line whose share of the adjustment is not in proportion", walks: "orders",
+		{
+			broken: "order with a line whose share of the adjustment is not in proportion", walks: "orders",
 			sql: linesOf + "o.goods_fen > o.discount_fen AND ABS(l.adjustment_fen - 1.0 * (" + onLines + ") * " + weight +
-				" / (o.goods_fen - o.discount_fen)) > 1.001"},
-		{broken: "order with a fully refunded line of which another amount was refunded than was paid for it", walks: "orders",
-			sql: linesOf + "l.refunded_quantity = l.quantity AND l.refunded_fen <> " + net},
+				" / (o.goods_fen - o.discount_fen)) > 1.001",
+		},
+		{
+			broken: "order with a fully refunded line of which another amount was refunded than was paid for it", walks: "orders",
+			sql: linesOf + "l.refunded_quantity = l.quantity AND l.refunded_fen <> " + net,
+		},
 		{broken: "line of an order that does not exist", walks: "order_lines", sql: `
 			SELECT l.id AS ref FROM order_lines l WHERE l.id BETWEEN @lo AND @hi
 			AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.id = l.order_id)`},
@@ -48,12 +60,18 @@ func paidOnce() check {
 		order   = "SELECT o.no AS ref FROM orders o WHERE o.id BETWEEN @lo AND @hi AND "
 	)
 	return check{"A6", "a paid order has exactly one settled payment, equal to what was payable; a free or unpaid one has none", []rule{
-		{broken: "paid order without exactly one settled payment of its payable", walks: "orders",
-			sql: order + paid + " AND o.payable_fen > 0 AND (" + settled + ") <> 1 OR " + settled + " AND p.amount_fen = o.payable_fen) <> 1)"},
-		{broken: "order with nothing to pay and a settled payment", walks: "orders",
-			sql: order + "o.payable_fen = 0 AND " + settled + ") > 0"},
-		{broken: "unpaid order with a settled payment", walks: "orders",
-			sql: order + "NOT " + paid + " AND " + settled + ") > 0"},
+		{
+			broken: "paid order without exactly one settled payment of its payable", walks: "orders",
+			sql: order + paid + " AND o.payable_fen > 0 AND (" + settled + ") <> 1 OR " + settled + " AND p.amount_fen = o.payable_fen) <> 1)",
+		},
+		{
+			broken: "order with nothing to pay and a settled payment", walks: "orders",
+			sql: order + "o.payable_fen = 0 AND " + settled + ") > 0",
+		},
+		{
+			broken: "unpaid order with a settled payment", walks: "orders",
+			sql: order + "NOT " + paid + " AND " + settled + ") > 0",
+		},
 		{broken: "payment that contradicts itself about being settled", walks: "payments", sql: `
 			SELECT p.transaction_id AS ref FROM payments p WHERE p.id BETWEEN @lo AND @hi
 			AND (p.settled = 1) <> (p.settled_order IS NOT NULL AND p.settled_order = p.order_id)`},
@@ -86,11 +104,15 @@ func refundsWithinPayments() check {
 	return check{"A7", "refunds never exceed the payment, in total and by line", []rule{
 		{broken: "payment with more refunded than was paid", walks: "payments", sql: payments + counted + " > p.amount_fen"},
 		{broken: "payment that counts other refunds than there are", walks: "payments", sql: payments + "p.refunded_fen <> " + counted},
-		{broken: "order with a line of which more is refunded than was paid or bought", walks: "orders",
-			sql: byLine + "(s.counted_fen > " + net + " OR s.counted > l.quantity)"},
-		{broken: "order with a line that counts other refunds than there are", walks: "orders",
+		{
+			broken: "order with a line of which more is refunded than was paid or bought", walks: "orders",
+			sql: byLine + "(s.counted_fen > " + net + " OR s.counted > l.quantity)",
+		},
+		{
+			broken: "order with a line that counts other refunds than there are", walks: "orders",
 			sql: byLine + `(l.refunding_quantity <> COALESCE(s.counted, 0) OR l.refunded_quantity <> COALESCE(s.done, 0)
-				OR l.refunded_fen <> COALESCE(s.done_fen, 0))`},
+				OR l.refunded_fen <> COALESCE(s.done_fen, 0))`,
+		},
 		{broken: "order that counts other refunds than succeeded", walks: "orders", sql: `
 			SELECT o.no AS ref FROM orders o WHERE o.id BETWEEN @lo AND @hi AND o.refunded_fen <> COALESCE((
 				SELECT SUM(r.amount_fen) FROM refunds r JOIN payments p ON p.id = r.payment_id
@@ -98,8 +120,10 @@ func refundsWithinPayments() check {
 		{broken: "order with more freight refunded than was paid", walks: "orders", sql: `
 			SELECT o.no AS ref ` + sums + `(SELECT SUM(r.freight_fen) FROM refunds r WHERE r.order_id = o.id AND r.kind <> 'late' AND r.state <> 'failed')
 				> o.freight_fen + o.adjustment_fen - s.adjustment`},
-		{broken: "refund whose amount is not that of its lines and its freight", walks: "refunds",
-			sql: refunds + "(r.amount_fen < 0 OR r.freight_fen < 0 OR r.kind <> 'late' AND r.amount_fen <> r.freight_fen + " + inLines + ")"},
+		{
+			broken: "refund whose amount is not that of its lines and its freight", walks: "refunds",
+			sql: refunds + "(r.amount_fen < 0 OR r.freight_fen < 0 OR r.kind <> 'late' AND r.amount_fen <> r.freight_fen + " + inLines + ")",
+		},
 		// A refund of an order that was free has no payment and gives back goods only.
 		{broken: "refund without its payment", walks: "refunds", sql: refunds + `NOT (r.payment_id = 0 AND r.amount_fen = 0) AND NOT EXISTS (
 			SELECT 1 FROM payments p WHERE p.id = r.payment_id AND p.order_id = r.order_id AND p.amount_fen = r.total_fen

@@ -94,9 +94,11 @@ func (s *shop) message(topic, key string, seq, merchant int64, at model.Time) {
 // order builds an order with everything that belongs to it.
 func (s *shop) order(d sold) {
 	at := now.Add(-2 * hour)
-	o := &model.Order{ID: d.id, No: fmt.Sprintf("T%d", d.id), MerchantID: max(d.merchant, 1), ShopperID: 5, IdemKey: fmt.Sprint(d.id), OrderType: "goods",
+	o := &model.Order{
+		ID: d.id, No: fmt.Sprintf("T%d", d.id), MerchantID: max(d.merchant, 1), ShopperID: 5, IdemKey: fmt.Sprint(d.id), OrderType: "goods",
 		GoodsFen: 1600, FreightFen: 200, AdjustmentFen: d.adjust, CouponID: d.coupon, PolicyID: 2, PolicyVersion: 1, CloseReason: d.reason,
-		PayDeadline: now.Add(-hour), Version: int64(len(d.states)), CreatedAt: at, UpdatedAt: at}
+		PayDeadline: now.Add(-hour), Version: int64(len(d.states)), CreatedAt: at, UpdatedAt: at,
+	}
 	o.State = d.states[len(d.states)-1]
 	lines := []*model.OrderLine{
 		{ID: 10*d.id + 1, LineNo: 1, ProductID: 1, SKUID: 1, Quantity: 2, PriceFen: 300},
@@ -169,8 +171,10 @@ func (s *shop) shares(o *model.Order, lines []*model.OrderLine) {
 
 // payment records money: what pays the order, or what came too late.
 func (s *shop) payment(o *model.Order, settled bool, amount model.Fen) *model.Payment {
-	p := &model.Payment{ID: o.ID, OrderID: o.ID, AttemptID: o.ID, MerchantID: o.MerchantID, OutTradeNo: fmt.Sprintf("N%d", o.ID),
-		TransactionID: fmt.Sprintf("tx%d", o.ID), AmountFen: amount, PayerFen: amount, Currency: "CNY", Settled: settled, PaidAt: o.CreatedAt, CreatedAt: o.CreatedAt}
+	p := &model.Payment{
+		ID: o.ID, OrderID: o.ID, AttemptID: o.ID, MerchantID: o.MerchantID, OutTradeNo: fmt.Sprintf("N%d", o.ID),
+		TransactionID: fmt.Sprintf("tx%d", o.ID), AmountFen: amount, PayerFen: amount, Currency: "CNY", Settled: settled, PaidAt: o.CreatedAt, CreatedAt: o.CreatedAt,
+	}
 	if settled {
 		p.SettledOrder = &o.ID
 	}
@@ -181,8 +185,10 @@ func (s *shop) payment(o *model.Order, settled bool, amount model.Fen) *model.Pa
 // refund gives back some of a line, with its stock.
 func (s *shop) refund(o *model.Order, l *model.OrderLine, quantity int64, freight bool) {
 	lineFen := model.PartOf(l.PriceFen*model.Fen(l.Quantity)-l.DiscountFen+l.AdjustmentFen, 0, quantity, l.Quantity)
-	r := &model.Refund{ID: l.ID, OrderID: o.ID, PaymentID: o.ID, MerchantID: o.MerchantID, OutRefundNo: fmt.Sprintf("R%d", l.ID), Kind: model.RefundMerchant,
-		State: model.RefundSuccess, AmountFen: lineFen, TotalFen: o.PayableFen, Version: 3, CreatedAt: o.CreatedAt, EndedAt: o.CreatedAt}
+	r := &model.Refund{
+		ID: l.ID, OrderID: o.ID, PaymentID: o.ID, MerchantID: o.MerchantID, OutRefundNo: fmt.Sprintf("R%d", l.ID), Kind: model.RefundMerchant,
+		State: model.RefundSuccess, AmountFen: lineFen, TotalFen: o.PayableFen, Version: 3, CreatedAt: o.CreatedAt, EndedAt: o.CreatedAt,
+	}
 	if freight {
 		r.FreightFen = o.FreightFen
 		r.AmountFen += r.FreightFen
@@ -207,8 +213,10 @@ func (s *shop) late(id int64, amount model.Fen) {
 	}
 	p := s.payment(&o, false, amount)
 	s.exec("UPDATE payments SET refunded_fen = ? WHERE id = ?", amount, p.ID)
-	s.put(&model.Refund{ID: 10*id + 9, OrderID: id, PaymentID: p.ID, MerchantID: p.MerchantID, OutRefundNo: "L" + p.OutTradeNo, Kind: model.RefundLate,
-		State: model.RefundProcessing, AmountFen: amount, TotalFen: amount, Version: 2, CreatedAt: p.CreatedAt},
+	s.put(&model.Refund{
+		ID: 10*id + 9, OrderID: id, PaymentID: p.ID, MerchantID: p.MerchantID, OutRefundNo: "L" + p.OutTradeNo, Kind: model.RefundLate,
+		State: model.RefundProcessing, AmountFen: amount, TotalFen: amount, Version: 2, CreatedAt: p.CreatedAt,
+	},
 		&model.Anomaly{ID: id, MerchantID: p.MerchantID, Kind: "late_payment", Ref: p.TransactionID, OrderID: id, PaymentID: p.ID, RefundID: 10*id + 9, State: model.AnomalyOpen, Seen: 1})
 	s.message("refund.created", fmt.Sprintf("refund:%d", 10*id+9), 1, p.MerchantID, p.CreatedAt)
 	s.message("payment.late", fmt.Sprintf("payment:%d", p.ID), 1, p.MerchantID, p.CreatedAt)

@@ -2,8 +2,10 @@ package audit
 
 func stockEqualsLedger() check {
 	return check{"A1", "stock is never below zero and equals the sum of its ledger", []rule{
-		{broken: "SKU with stock below zero", walks: "skus",
-			sql: "SELECT id AS ref FROM skus WHERE id BETWEEN @lo AND @hi AND stock < 0"},
+		{
+			broken: "SKU with stock below zero", walks: "skus",
+			sql: "SELECT id AS ref FROM skus WHERE id BETWEEN @lo AND @hi AND stock < 0",
+		},
 		{broken: "SKU whose stock is not the sum of its ledger", walks: "skus", sql: `
 			SELECT k.id AS ref FROM skus k WHERE k.id BETWEEN @lo AND @hi
 			AND k.stock <> COALESCE((SELECT SUM(g.delta) FROM stock_ledger g WHERE g.sku_id = k.id), 0)`},
@@ -29,26 +31,44 @@ const (
 
 func linesMoveStockOnce() check {
 	return check{"A2", "every order line reserves its stock once, and gives it back exactly as its order's fate says", []rule{
-		{broken: "order with a line that has not exactly one reserve entry", walks: "orders",
-			sql: linesOf + entries + "'reserve') <> 1"},
-		{broken: "order with a reserve entry that is not its line's full quantity", walks: "orders",
-			sql: linesOf + entries + "'reserve' AND NOT (g.delta = -l.quantity AND g.sku_id = l.sku_id AND g.order_id = l.order_id)) > 0"},
-		{broken: "order closed unpaid with a line that was not released exactly once", walks: "orders",
-			sql: linesOf + closedUnpaid + " AND " + entries + "'release') <> 1"},
-		{broken: "order with a release entry that is not its line's full quantity", walks: "orders",
-			sql: linesOf + entries + "'release' AND NOT (g.delta = l.quantity AND g.sku_id = l.sku_id AND g.order_id = l.order_id)) > 0"},
-		{broken: "order closed unpaid with a return", walks: "orders",
-			sql: linesOf + closedUnpaid + " AND " + entries + "'return') > 0"},
-		{broken: "order that is not closed unpaid with a release", walks: "orders",
-			sql: linesOf + "NOT " + closedUnpaid + " AND " + entries + "'release') > 0"},
-		{broken: "order with more returned than refunded", walks: "orders",
-			sql: linesOf + returned + " > l.refunded_quantity"},
-		{broken: "order closed as refunded with less returned than refunded", walks: "orders",
-			sql: linesOf + closedRefunded + " AND " + returned + " <> l.refunded_quantity"},
-		{broken: "order with a return that is not part of a succeeded refund of its line", walks: "orders",
+		{
+			broken: "order with a line that has not exactly one reserve entry", walks: "orders",
+			sql: linesOf + entries + "'reserve') <> 1",
+		},
+		{
+			broken: "order with a reserve entry that is not its line's full quantity", walks: "orders",
+			sql: linesOf + entries + "'reserve' AND NOT (g.delta = -l.quantity AND g.sku_id = l.sku_id AND g.order_id = l.order_id)) > 0",
+		},
+		{
+			broken: "order closed unpaid with a line that was not released exactly once", walks: "orders",
+			sql: linesOf + closedUnpaid + " AND " + entries + "'release') <> 1",
+		},
+		{
+			broken: "order with a release entry that is not its line's full quantity", walks: "orders",
+			sql: linesOf + entries + "'release' AND NOT (g.delta = l.quantity AND g.sku_id = l.sku_id AND g.order_id = l.order_id)) > 0",
+		},
+		{
+			broken: "order closed unpaid with a return", walks: "orders",
+			sql: linesOf + closedUnpaid + " AND " + entries + "'return') > 0",
+		},
+		{
+			broken: "order that is not closed unpaid with a release", walks: "orders",
+			sql: linesOf + "NOT " + closedUnpaid + " AND " + entries + "'release') > 0",
+		},
+		{
+			broken: "order with more returned than refunded", walks: "orders",
+			sql: linesOf + returned + " > l.refunded_quantity",
+		},
+		{
+			broken: "order closed as refunded with less returned than refunded", walks: "orders",
+			sql: linesOf + closedRefunded + " AND " + returned + " <> l.refunded_quantity",
+		},
+		{
+			broken: "order with a return that is not part of a succeeded refund of its line", walks: "orders",
 			sql: linesOf + entries + `'return' AND NOT (g.delta > 0 AND g.sku_id = l.sku_id AND g.order_id = l.order_id AND EXISTS (
 				SELECT 1 FROM refunds r JOIN refund_lines rl ON rl.refund_id = r.id
-				WHERE r.id = g.refund_id AND r.state = 'success' AND rl.line_id = l.id AND rl.quantity >= g.delta))) > 0`},
+				WHERE r.id = g.refund_id AND r.state = 'success' AND rl.line_id = l.id AND rl.quantity >= g.delta))) > 0`,
+		},
 		{broken: "ledger entry of a line that does not exist", walks: "stock_ledger", sql: `
 			SELECT g.id AS ref FROM stock_ledger g WHERE g.id BETWEEN @lo AND @hi AND g.kind IN ('reserve', 'release', 'return')
 			AND NOT EXISTS (SELECT 1 FROM order_lines l WHERE l.id = g.line_id)`},

@@ -13,8 +13,10 @@ func TestSalesAreCountedOnce(t *testing.T) {
 	each(t, func(t *testing.T, sh *shop) {
 		mug, hat := sh.add(t, catalog.Draft{Name: "杯子"}), sh.add(t, catalog.Draft{Name: "帽子"})
 		lines := []model.OrderLine{
-			{ID: 1, OrderID: 7, LineNo: 1, ProductID: mug.ID, Quantity: 2}, {ID: 2, OrderID: 7, LineNo: 2, ProductID: mug.ID, Quantity: 3},
-			{ID: 3, OrderID: 7, LineNo: 3, ProductID: hat.ID, Quantity: 1}, {ID: 4, OrderID: 8, LineNo: 1, ProductID: hat.ID, Quantity: 9},
+			{ID: 1, OrderID: 7, LineNo: 1, ProductID: mug.ID, Quantity: 2},
+			{ID: 2, OrderID: 7, LineNo: 2, ProductID: mug.ID, Quantity: 3},
+			{ID: 3, OrderID: 7, LineNo: 3, ProductID: hat.ID, Quantity: 1},
+			{ID: 4, OrderID: 8, LineNo: 1, ProductID: hat.ID, Quantity: 9},
 		}
 		for i := range lines {
 			lines[i].Specs = map[string]string{}

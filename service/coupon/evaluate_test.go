@@ -38,10 +38,14 @@ func TestEvaluate(t *testing.T) {
 		freight model.Fen
 		want    Result
 	}{
-		"amount is shared by the largest remainder": {nil, 500,
-			Result{Usable: true, SavingFen: 1000, LineSaving: []model.Fen{333, 333, 334}}},
-		"percent drops the fraction": {func(c *model.CouponTemplate) { c.Kind, c.PercentOff = model.CouponPercent, 15 }, 0,
-			Result{Usable: true, SavingFen: 1500, LineSaving: []model.Fen{500, 500, 500}}},
+		"amount is shared by the largest remainder": {
+			nil, 500,
+			Result{Usable: true, SavingFen: 1000, LineSaving: []model.Fen{333, 333, 334}},
+		},
+		"percent drops the fraction": {
+			func(c *model.CouponTemplate) { c.Kind, c.PercentOff = model.CouponPercent, 15 }, 0,
+			Result{Usable: true, SavingFen: 1500, LineSaving: []model.Fen{500, 500, 500}},
+		},
 		"percent of the goods in scope only, rounded down": {func(c *model.CouponTemplate) {
 			c.Kind, c.PercentOff, c.Scope, c.ScopeIDs = model.CouponPercent, 15, model.ScopeProduct, []int64{11}
 		}, 0, Result{Usable: true, SavingFen: 499, LineSaving: []model.Fen{0, 499, 0}}},
@@ -51,23 +55,37 @@ func TestEvaluate(t *testing.T) {
 		"an ancestor's category applies": {func(c *model.CouponTemplate) {
 			c.AmountFen, c.Scope, c.ScopeIDs = 101, model.ScopeCategory, []int64{2}
 		}, 0, Result{Usable: true, SavingFen: 101, LineSaving: []model.Fen{51, 50, 0}}},
-		"free shipping lowers the freight, no line": {func(c *model.CouponTemplate) { c.Kind = model.CouponFreeShipping }, 800,
-			Result{Usable: true, SavingFen: 800, FreightSaving: 800, LineSaving: []model.Fen{0, 0, 0}}},
-		"free shipping before there is an address": {func(c *model.CouponTemplate) { c.Kind = model.CouponFreeShipping }, 0,
-			Result{Usable: true, LineSaving: []model.Fen{0, 0, 0}}},
-		"the threshold itself is enough": {func(c *model.CouponTemplate) { c.AmountFen, c.ThresholdFen = 1, 10000 }, 0,
-			Result{Usable: true, SavingFen: 1, LineSaving: []model.Fen{0, 0, 1}}},
-		"below the threshold": {func(c *model.CouponTemplate) { c.ThresholdFen = 10001 }, 0,
-			Result{Reason: ReasonThreshold, LineSaving: []model.Fen{0, 0, 0}}},
+		"free shipping lowers the freight, no line": {
+			func(c *model.CouponTemplate) { c.Kind = model.CouponFreeShipping }, 800,
+			Result{Usable: true, SavingFen: 800, FreightSaving: 800, LineSaving: []model.Fen{0, 0, 0}},
+		},
+		"free shipping before there is an address": {
+			func(c *model.CouponTemplate) { c.Kind = model.CouponFreeShipping }, 0,
+			Result{Usable: true, LineSaving: []model.Fen{0, 0, 0}},
+		},
+		"the threshold itself is enough": {
+			func(c *model.CouponTemplate) { c.AmountFen, c.ThresholdFen = 1, 10000 }, 0,
+			Result{Usable: true, SavingFen: 1, LineSaving: []model.Fen{0, 0, 1}},
+		},
+		"below the threshold": {
+			func(c *model.CouponTemplate) { c.ThresholdFen = 10001 }, 0,
+			Result{Reason: ReasonThreshold, LineSaving: []model.Fen{0, 0, 0}},
+		},
 		"the threshold counts goods in scope": {func(c *model.CouponTemplate) {
 			c.ThresholdFen, c.Scope, c.ScopeIDs = 6667, model.ScopeCategory, []int64{2}
 		}, 0, Result{Reason: ReasonThreshold, LineSaving: []model.Fen{0, 0, 0}}},
-		"nothing in scope": {func(c *model.CouponTemplate) { c.Scope, c.ScopeIDs = model.ScopeProduct, []int64{2} }, 0,
-			Result{Reason: ReasonScope, LineSaving: []model.Fen{0, 0, 0}}},
-		"another merchant's": {func(c *model.CouponTemplate) { c.MerchantID = 2 }, 0,
-			Result{Reason: ReasonOtherMerchant, LineSaving: []model.Fen{0, 0, 0}}},
-		"not started": {func(c *model.CouponTemplate) { c.StartsAt = testNow + 1 }, 0,
-			Result{Reason: ReasonNotStarted, LineSaving: []model.Fen{0, 0, 0}}},
+		"nothing in scope": {
+			func(c *model.CouponTemplate) { c.Scope, c.ScopeIDs = model.ScopeProduct, []int64{2} }, 0,
+			Result{Reason: ReasonScope, LineSaving: []model.Fen{0, 0, 0}},
+		},
+		"another merchant's": {
+			func(c *model.CouponTemplate) { c.MerchantID = 2 }, 0,
+			Result{Reason: ReasonOtherMerchant, LineSaving: []model.Fen{0, 0, 0}},
+		},
+		"not started": {
+			func(c *model.CouponTemplate) { c.StartsAt = testNow + 1 }, 0,
+			Result{Reason: ReasonNotStarted, LineSaving: []model.Fen{0, 0, 0}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, Evaluate(template(c.change), available(), lines, c.freight, testNow)); diff != "" {

@@ -444,18 +444,26 @@ func TestTemplateIsValidated(t *testing.T) {
 			"unknown kind and scope": {func(in *coupon.TemplateInput) { in.Kind, in.Scope = "x", "y" }, []string{"kind not_a_choice", "scope not_a_choice"}},
 			"amount without amount":  {func(in *coupon.TemplateInput) { in.AmountFen = 0 }, []string{"amount_fen out_of_range"}},
 			"amount with percent":    {func(in *coupon.TemplateInput) { in.PercentOff = 5 }, []string{"percent_off out_of_range"}},
-			"percent of 100": {func(in *coupon.TemplateInput) { in.Kind, in.AmountFen, in.PercentOff = model.CouponPercent, 0, 100 },
-				[]string{"percent_off out_of_range"}},
-			"free shipping with numbers": {func(in *coupon.TemplateInput) { in.Kind, in.MaxDiscountFen = model.CouponFreeShipping, 5 },
-				[]string{"amount_fen out_of_range", "max_discount_fen out_of_range"}},
+			"percent of 100": {
+				func(in *coupon.TemplateInput) { in.Kind, in.AmountFen, in.PercentOff = model.CouponPercent, 0, 100 },
+				[]string{"percent_off out_of_range"},
+			},
+			"free shipping with numbers": {
+				func(in *coupon.TemplateInput) { in.Kind, in.MaxDiscountFen = model.CouponFreeShipping, 5 },
+				[]string{"amount_fen out_of_range", "max_discount_fen out_of_range"},
+			},
 			"negative threshold": {func(in *coupon.TemplateInput) { in.ThresholdFen = -1 }, []string{"threshold_fen out_of_range"}},
-			"nothing to claim": {func(in *coupon.TemplateInput) { in.Total, in.PerShopper, in.ValidDays = 0, 0, -1 },
-				[]string{"total out_of_range", "per_shopper out_of_range", "valid_days out_of_range"}},
+			"nothing to claim": {
+				func(in *coupon.TemplateInput) { in.Total, in.PerShopper, in.ValidDays = 0, 0, -1 },
+				[]string{"total out_of_range", "per_shopper out_of_range", "valid_days out_of_range"},
+			},
 			"ends before it starts": {func(in *coupon.TemplateInput) { in.EndsAt = in.StartsAt }, []string{"ends_at out_of_range"}},
 			"ids for everything":    {func(in *coupon.TemplateInput) { in.ScopeIDs = []int64{5} }, []string{"scope_ids wrong_length"}},
 			"no ids":                {func(in *coupon.TemplateInput) { in.Scope = model.ScopeProduct }, []string{"scope_ids wrong_length"}},
-			"ids that are not there": {func(in *coupon.TemplateInput) { in.Scope, in.ScopeIDs = model.ScopeCategory, []int64{5, 6, 7, 5} },
-				[]string{"scope_ids[1] gone", "scope_ids[2] gone", "scope_ids[3] duplicate"}},
+			"ids that are not there": {
+				func(in *coupon.TemplateInput) { in.Scope, in.ScopeIDs = model.ScopeCategory, []int64{5, 6, 7, 5} },
+				[]string{"scope_ids[1] gone", "scope_ids[2] gone", "scope_ids[3] duplicate"},
+			},
 		} {
 			_, err := h.Create(t.Context(), 1, input(c.change))
 			if diff := cmp.Diff(c.want, fields(err)); diff != "" || (err != nil) != (c.want != nil) {

@@ -81,8 +81,10 @@ func newBenchGround(b *testing.B, hot bool) *benchGround {
 		g.insert(&model.Shopper{ID: id, OpenID: fmt.Sprintf("bench-%d", id), CreatedAt: now, UpdatedAt: now})
 		g.addresses[id] = g.addressOf(id)
 	}
-	g.insert(&model.CouponTemplate{ID: 1, MerchantID: merchantID, Name: "满减", Kind: model.CouponAmount, AmountFen: 100, Scope: model.ScopeAll,
-		ScopeIDs: []int64{}, Total: 1 << 40, PerShopper: 1 << 40, StartsAt: now - 1000, EndsAt: now + 1e9, Version: 1, CreatedAt: now, UpdatedAt: now})
+	g.insert(&model.CouponTemplate{
+		ID: 1, MerchantID: merchantID, Name: "满减", Kind: model.CouponAmount, AmountFen: 100, Scope: model.ScopeAll,
+		ScopeIDs: []int64{}, Total: 1 << 40, PerShopper: 1 << 40, StartsAt: now - 1000, EndsAt: now + 1e9, Version: 1, CreatedAt: now, UpdatedAt: now,
+	})
 	g.insert(&model.FreightRule{MerchantID: merchantID, Name: "默认", Kind: model.FreightPiece, Regions: []string{}, FirstUnits: 1, FirstFen: 800, StepUnits: 1, StepFen: 100, Version: 1, CreatedAt: now, UpdatedAt: now})
 	return g
 }
@@ -139,8 +141,10 @@ func (g *benchGround) issue(b *testing.B, n int64) {
 		rows := make([]model.Coupon, 1000)
 		for i := range rows {
 			id := g.coupons + int64(i) + 1
-			rows[i] = model.Coupon{ID: id, TemplateID: 1, MerchantID: merchantID, ShopperID: shopperOf(id), Seq: id, State: model.CouponAvailable,
-				ExpiresAt: g.Now() + 1e9, CreatedAt: g.Now(), UpdatedAt: g.Now()}
+			rows[i] = model.Coupon{
+				ID: id, TemplateID: 1, MerchantID: merchantID, ShopperID: shopperOf(id), Seq: id, State: model.CouponAvailable,
+				ExpiresAt: g.Now() + 1e9, CreatedAt: g.Now(), UpdatedAt: g.Now(),
+			}
 		}
 		if err := g.Store.Read(b.Context()).Create(&rows).Error; err != nil {
 			b.Fatal(err)

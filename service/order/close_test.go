@@ -616,7 +616,8 @@ func TestBatchPassesOverLockedRows(t *testing.T) {
 			return err
 		}
 		out := tl.closeDue(context.Background(), []timeout.Task{
-			{Kind: KindPay, Key: fmt.Sprint(one.ID), Due: int64(one.PayDeadline)}, {Kind: KindPay, Key: fmt.Sprint(two.ID), Due: int64(two.PayDeadline)}})
+			{Kind: KindPay, Key: fmt.Sprint(one.ID), Due: int64(one.PayDeadline)}, {Kind: KindPay, Key: fmt.Sprint(two.ID), Due: int64(two.PayDeadline)},
+		})
 		if got := fmt.Sprint(out[0], out[1]); got != "again done" {
 			t.Errorf("outcomes %s", got)
 		}

@@ -110,11 +110,15 @@ func (sh *shop) sku(p product) int64 {
 	if p.merchant == 0 {
 		p.merchant = merchantID
 	}
-	row := model.Product{MerchantID: p.merchant, CategoryID: p.category, Name: fmt.Sprintf("商品%d", n), Virtual: p.virtual, Published: true,
-		MinPriceFen: p.price, Version: 1, CreatedAt: sh.Now(), ChangedAt: sh.Now(), Images: []model.Image{}, Options: []model.ProductOption{}}
+	row := model.Product{
+		MerchantID: p.merchant, CategoryID: p.category, Name: fmt.Sprintf("商品%d", n), Virtual: p.virtual, Published: true,
+		MinPriceFen: p.price, Version: 1, CreatedAt: sh.Now(), ChangedAt: sh.Now(), Images: []model.Image{}, Options: []model.ProductOption{},
+	}
 	sh.insert(&row)
-	k := model.SKU{ProductID: row.ID, MerchantID: p.merchant, Specs: map[string]string{}, PriceFen: p.price, Stock: p.stock, WeightG: 100,
-		CreatedAt: sh.Now(), UpdatedAt: sh.Now()}
+	k := model.SKU{
+		ProductID: row.ID, MerchantID: p.merchant, Specs: map[string]string{}, PriceFen: p.price, Stock: p.stock, WeightG: 100,
+		CreatedAt: sh.Now(), UpdatedAt: sh.Now(),
+	}
 	sh.insert(&k)
 	err := sh.Store.Tx(sh.t.Context(), func(tx *store.Tx) error { return inventory.Open(tx, []model.SKU{k}, "test", sh.Now()) })
 	if err != nil {
@@ -125,8 +129,10 @@ func (sh *shop) sku(p product) int64 {
 
 // address makes an address of the shopper's and returns its id.
 func (sh *shop) addressOf(shopperID int64) int64 {
-	row := model.Address{ShopperID: shopperID, Name: "张三", Phone: "13800000000", Province: "浙江省", City: "杭州市", District: "西湖区",
-		Detail: "文三路 1 号", CreatedAt: sh.Now(), UpdatedAt: sh.Now()}
+	row := model.Address{
+		ShopperID: shopperID, Name: "张三", Phone: "13800000000", Province: "浙江省", City: "杭州市", District: "西湖区",
+		Detail: "文三路 1 号", CreatedAt: sh.Now(), UpdatedAt: sh.Now(),
+	}
 	sh.insert(&row)
 	return row.ID
 }
@@ -147,8 +153,10 @@ func (sh *shop) coupon(shopperID int64, tpl model.CouponTemplate) int64 {
 		tpl.ScopeIDs = []int64{}
 	}
 	sh.insert(&tpl)
-	row := model.Coupon{TemplateID: tpl.ID, MerchantID: tpl.MerchantID, ShopperID: shopperID, Seq: 1, State: model.CouponAvailable,
-		ExpiresAt: tpl.EndsAt, CreatedAt: sh.Now(), UpdatedAt: sh.Now()}
+	row := model.Coupon{
+		TemplateID: tpl.ID, MerchantID: tpl.MerchantID, ShopperID: shopperID, Seq: 1, State: model.CouponAvailable,
+		ExpiresAt: tpl.EndsAt, CreatedAt: sh.Now(), UpdatedAt: sh.Now(),
+	}
 	sh.insert(&row)
 	return row.ID
 }

@@ -116,7 +116,8 @@ type column struct {
 }
 
 func (s *Service) column(kind, table, deadline, waiting string) column {
-	return column{store: s.Store, kind: kind,
+	return column{
+		store: s.Store, kind: kind,
 		query: "SELECT id, " + deadline + " AS due FROM " + table + " WHERE " + waiting + " AND " + deadline + " <= ? AND " +
 			deadline + " >= ? AND (" + deadline + " > ? OR id > ?) ORDER BY " + deadline + ", id LIMIT ?",
 		count: "SELECT COUNT(*) FROM " + table + " WHERE " + waiting + " AND " + deadline + " <= ?",

@@ -121,8 +121,10 @@ func (s *Service) setPrice(tx *store.Tx, o *model.Order, actor string, r Reprici
 	}
 	was := o.PayableFen
 	o.AdjustmentFen, o.PayableFen = r.AdjustFen, o.GoodsFen-o.DiscountFen+o.FreightFen+r.AdjustFen
-	c := change{to: o.State, actor: actor, reason: fmt.Sprintf("price %d → %d fen", was, o.PayableFen), at: now,
-		where: "closing_reason IS NULL", set: map[string]any{"adjustment_fen": o.AdjustmentFen, "payable_fen": o.PayableFen}}
+	c := change{
+		to: o.State, actor: actor, reason: fmt.Sprintf("price %d → %d fen", was, o.PayableFen), at: now,
+		where: "closing_reason IS NULL", set: map[string]any{"adjustment_fen": o.AdjustmentFen, "payable_fen": o.PayableFen},
+	}
 	if token != "" {
 		c.where, c.args = c.where+" AND claim_token = ?", []any{token}
 		c.set["claim_token"], c.set["claim_until"] = "", 0

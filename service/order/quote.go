@@ -191,8 +191,10 @@ func noAddress() error {
 
 // addressOf keeps of an address what an order keeps.
 func addressOf(a model.Address) *model.OrderAddress {
-	return &model.OrderAddress{Name: a.Name, Phone: a.Phone, Province: a.Province, City: a.City, District: a.District,
-		Detail: a.Detail, RegionCode: a.RegionCode}
+	return &model.OrderAddress{
+		Name: a.Name, Phone: a.Phone, Province: a.Province, City: a.City, District: a.District,
+		Detail: a.Detail, RegionCode: a.RegionCode,
+	}
 }
 
 // freightBeforeCoupon reads the merchant's rules once and returns the freight as a function of what is paid for the goods; ok

@@ -340,8 +340,10 @@ func (s *Service) orderAfterRefund(tx *store.Tx, o *model.Order, r *model.Refund
 		left += max(l.Quantity-l.ShippedQuantity-l.RefundedQuantity, 0)
 	}
 	o.RefundedFen += r.AmountFen
-	c := change{to: o.State, actor: ActorWeChat, reason: fmt.Sprintf("refunded %d fen as %s", r.AmountFen, r.OutRefundNo), at: now,
-		set: map[string]any{"refunded_fen": o.RefundedFen}}
+	c := change{
+		to: o.State, actor: ActorWeChat, reason: fmt.Sprintf("refunded %d fen as %s", r.AmountFen, r.OutRefundNo), at: now,
+		set: map[string]any{"refunded_fen": o.RefundedFen},
+	}
 	switch {
 	case o.State == model.OrderPaid && whole && !shipped:
 		c.to = model.OrderClosed
@@ -397,8 +399,10 @@ func (s *Service) misfitRefund(ctx context.Context, got wechat.Refund, r *model.
 
 func (s *Service) unknownRefund(ctx context.Context, got wechat.Refund) error {
 	err := s.Store.Tx(ctx, func(tx *store.Tx) error {
-		return payment.Report(tx, model.Anomaly{Kind: payment.AnomalyUnknownRefund, Ref: cutRef(got.OutRefundNo), CreatedAt: s.Now(),
-			Detail: fmt.Sprintf("WeChat reports a refund of %d fen for %s that is not ours", got.AmountRefund, got.OutTradeNo)})
+		return payment.Report(tx, model.Anomaly{
+			Kind: payment.AnomalyUnknownRefund, Ref: cutRef(got.OutRefundNo), CreatedAt: s.Now(),
+			Detail: fmt.Sprintf("WeChat reports a refund of %d fen for %s that is not ours", got.AmountRefund, got.OutTradeNo),
+		})
 	})
 	if err != nil {
 		return err

@@ -216,8 +216,10 @@ func (s *Service) Misfit(ctx context.Context, t wechat.Transaction, field, detai
 		if err != nil {
 			return err
 		}
-		row := model.Anomaly{Kind: payment.AnomalyMismatch + field, Ref: cutRef(t.OutTradeNo), CreatedAt: s.Now(),
-			Detail: strings.TrimSpace(fmt.Sprintf("%s of transaction %s for %s does not fit. %s", field, t.TransactionID, t.OutTradeNo, detail))}
+		row := model.Anomaly{
+			Kind: payment.AnomalyMismatch + field, Ref: cutRef(t.OutTradeNo), CreatedAt: s.Now(),
+			Detail: strings.TrimSpace(fmt.Sprintf("%s of transaction %s for %s does not fit. %s", field, t.TransactionID, t.OutTradeNo, detail)),
+		}
 		if a != nil {
 			row.MerchantID, row.OrderID = a.MerchantID, a.OrderID
 		}
@@ -232,8 +234,10 @@ func (s *Service) Misfit(ctx context.Context, t wechat.Transaction, field, detai
 
 func (s *Service) unknownPayment(ctx context.Context, t wechat.Transaction) error {
 	err := s.Store.Tx(ctx, func(tx *store.Tx) error {
-		return payment.Report(tx, model.Anomaly{Kind: payment.AnomalyUnknownPayment, Ref: cutRef(t.TransactionID), CreatedAt: s.Now(),
-			Detail: fmt.Sprintf("%d fen came in for number %s, which is not ours", t.AmountTotal, t.OutTradeNo)})
+		return payment.Report(tx, model.Anomaly{
+			Kind: payment.AnomalyUnknownPayment, Ref: cutRef(t.TransactionID), CreatedAt: s.Now(),
+			Detail: fmt.Sprintf("%d fen came in for number %s, which is not ours", t.AmountTotal, t.OutTradeNo),
+		})
 	})
 	if err != nil {
 		return err

@@ -126,8 +126,10 @@ func (s *Service) record(tx *store.Tx, topic string, from model.OrderState, c ch
 		rows = append(rows, o.ID, o.Version, from, o.State, c.actor, c.reason, traced, c.at)
 		messages[i] = event.New{
 			Topic: topic, Key: fmt.Sprintf("order:%d", o.ID), Seq: o.Version, MerchantID: o.MerchantID, At: c.at,
-			Payload: Changed{OrderID: o.ID, No: o.No, MerchantID: o.MerchantID, ShopperID: o.ShopperID, State: o.State,
-				CloseReason: o.CloseReason, PayableFen: o.PayableFen, Version: o.Version, At: c.at},
+			Payload: Changed{
+				OrderID: o.ID, No: o.No, MerchantID: o.MerchantID, ShopperID: o.ShopperID, State: o.State,
+				CloseReason: o.CloseReason, PayableFen: o.PayableFen, Version: o.Version, At: c.at,
+			},
 		}
 	}
 	_, err := tx.Run("INSERT INTO order_events (order_id, version, from_state, to_state, actor, reason, trace_id, created_at) VALUES "+

@@ -40,7 +40,8 @@ func TestFreightChoosesTheMostSpecificRegion(t *testing.T) {
 		"a city that is named like a province": {jilinCity, 700},
 		"another city of that province":        {changchun, 600},
 		"a code of another province does not choose a cheaper rule": {
-			model.OrderAddress{Province: "新疆维吾尔自治区", City: "乌鲁木齐市", RegionCode: "440305"}, 500},
+			model.OrderAddress{Province: "新疆维吾尔自治区", City: "乌鲁木齐市", RegionCode: "440305"}, 500,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Freight(rules, c.to, 1, 0, 0)

@@ -49,10 +49,12 @@ func TestT61_RuleIsValidated(t *testing.T) {
 			"blank":                  {func(in *shipping.RuleInput) { in.Name, in.Kind = " ", "" }, []string{"name wrong_length", "kind not_a_choice"}},
 			"no first unit":          {func(in *shipping.RuleInput) { in.FirstUnits = 0 }, []string{"first_units out_of_range"}},
 			"a step of nothing":      {func(in *shipping.RuleInput) { in.StepUnits = 0 }, []string{"step_units required"}},
-			"regions that cannot be one": {func(in *shipping.RuleInput) {
-				in.Regions = []string{"", " 广东", "4", "440", "44030512", "广东", "广东"}
+			"regions that cannot be one": {
+				func(in *shipping.RuleInput) {
+					in.Regions = []string{"", " 广东", "4", "440", "44030512", "广东", "广东"}
+				},
+				[]string{"regions[0] wrong_format", "regions[1] wrong_format", "regions[2] wrong_format", "regions[3] wrong_format", "regions[4] wrong_format", "regions[6] duplicate"},
 			},
-				[]string{"regions[0] wrong_format", "regions[1] wrong_format", "regions[2] wrong_format", "regions[3] wrong_format", "regions[4] wrong_format", "regions[6] duplicate"}},
 			"too many regions": {func(in *shipping.RuleInput) { in.Regions = make([]string, 201) }, []string{"regions wrong_length"}},
 		} {
 			_, err := svc.Create(t.Context(), 1, input(c.change))

@@ -34,6 +34,8 @@ type Store struct {
 	sql     *sql.DB
 	dialect Dialect
 	log     *slog.Logger
+	// noSkipLocked is true where the server does not know SKIP LOCKED (TiDB).
+	noSkipLocked bool
 	// writer lets one SQLite transaction write at a time: waiting here is fair, waiting on the file's lock is not.
 	writer chan struct{}
 	ids    ids
@@ -66,11 +68,17 @@ func OpenMySQL(ctx context.Context, dsn string, log *slog.Logger) (*Store, error
 	}
 	cfg.Params["time_zone"] = "'+00:00'"
 	cfg.Params["innodb_lock_wait_timeout"] = "10"
-	name, err := isolationVariable(ctx, cfg)
+	version, err := serverVersion(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Params[name] = "'READ-COMMITTED'"
+	// Setting the isolation once a connection saves a round trip a transaction. MySQL 8 has only transaction_isolation, MariaDB 10
+	// only tx_isolation.
+	isolation := "transaction_isolation"
+	if strings.Contains(version, "MariaDB") {
+		isolation = "tx_isolation"
+	}
+	cfg.Params[isolation] = "'READ-COMMITTED'"
 	connector, err := mysqldriver.NewConnector(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("mysql.dsn: %w", err)
@@ -83,26 +91,21 @@ func OpenMySQL(ctx context.Context, dsn string, log *slog.Logger) (*Store, error
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	return &Store{db: db, sql: pool, dialect: MySQL, log: log}, nil
+	return &Store{db: db, sql: pool, dialect: MySQL, log: log, noSkipLocked: strings.Contains(version, "TiDB")}, nil
 }
 
-// isolationVariable returns the name of the isolation variable: MySQL 8 has only transaction_isolation, MariaDB 10 only
-// tx_isolation. Setting it once a connection saves a round trip a transaction.
-func isolationVariable(ctx context.Context, cfg *mysqldriver.Config) (string, error) {
+// serverVersion asks what kind of server it is.
+func serverVersion(ctx context.Context, cfg *mysqldriver.Config) (version string, err error) {
 	connector, err := mysqldriver.NewConnector(cfg)
 	if err != nil {
 		return "", fmt.Errorf("mysql.dsn: %w", err)
 	}
 	pool := sql.OpenDB(connector)
 	defer func() { _ = pool.Close() }()
-	var version string
 	if err := pool.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
 		return "", fmt.Errorf("mysql does not answer: %w", err)
 	}
-	if strings.Contains(version, "MariaDB") {
-		return "tx_isolation", nil
-	}
-	return "transaction_isolation", nil
+	return version, nil
 }
 
 // OpenSQLite opens, or makes, a database file. Commits are synced to the disk before they are answered.
@@ -118,7 +121,7 @@ func OpenSQLite(path string, log *slog.Logger) (*Store, error) {
 	}
 	pool.SetMaxOpenConns(8)
 	pool.SetMaxIdleConns(8)
-	return &Store{db: db, sql: pool, dialect: SQLite, log: log, writer: make(chan struct{}, 1)}, nil
+	return &Store{db: db, sql: pool, dialect: SQLite, log: log, noSkipLocked: true, writer: make(chan struct{}, 1)}, nil
 }
 
 func gormConfig() *gorm.Config {

@@ -22,8 +22,9 @@ import (
 // Tx is an open transaction. Functions that must run inside the caller's transaction take one.
 type Tx struct {
 	*gorm.DB
-	dialect Dialect
-	after   []func()
+	dialect      Dialect
+	noSkipLocked bool
+	after        []func()
 }
 
 // AfterCommit registers what is to run once the transaction is committed, such as scheduling a deadline. It runs in the
@@ -41,8 +42,8 @@ func (tx *Tx) ForUpdate() string {
 // SkipLocked returns the clause that locks what is free and passes over the rest. It is an optimisation only: correctness
 // rests on conditional updates.
 func (tx *Tx) SkipLocked() string {
-	if tx.dialect == SQLite {
-		return ""
+	if tx.noSkipLocked {
+		return tx.ForUpdate()
 	}
 	return " FOR UPDATE SKIP LOCKED"
 }
@@ -113,7 +114,7 @@ func (s *Store) once(ctx context.Context, fn func(tx *Tx) error) (after []func()
 	if raw.Error != nil {
 		return nil, raw.Error
 	}
-	tx := &Tx{DB: raw, dialect: s.dialect}
+	tx := &Tx{DB: raw, dialect: s.dialect, noSkipLocked: s.noSkipLocked}
 	done := false
 	defer func() {
 		if !done { // fn panicked or failed; a rollback that fails too leaves the connection to the pool to discard

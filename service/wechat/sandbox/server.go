@@ -184,6 +184,9 @@ func (s *Server) wechatEndpoints() []endpoint {
 		get("/v3/certificates", s.signed(s.certificates)),
 		get("/v3/bill/tradebill", s.signed(s.tradeBill)),
 		get("/v3/billdownload/file", s.billFile),
-		{"/sns/", nil}, {"/cgi-bin/", nil}, {"/wxa/", nil}, {"/v3/", nil}, // unknown paths are recorded too
+		{"/sns/", nil},
+		{"/cgi-bin/", nil},
+		{"/wxa/", nil},
+		{"/v3/", nil}, // unknown paths are recorded too
 	}
 }
