@@ -275,7 +275,7 @@ func statements(t *testing.T, file string) []string {
 		t.Fatal(err)
 	}
 	var out []string
-	for _, s := range bytes.Split(comment.ReplaceAll(b, nil), []byte(";")) {
+	for s := range bytes.SplitSeq(comment.ReplaceAll(b, nil), []byte(";")) {
 		if s := strings.Join(strings.Fields(string(s)), " "); s != "" {
 			out = append(out, s)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -165,8 +166,7 @@ func (a *App) Start(ctx context.Context) error {
 // is finished, or left to other replicas.
 func (a *App) Stop(ctx context.Context) error {
 	var errs []error
-	for i := len(a.parts) - 1; i >= 0; i-- {
-		p := a.parts[i]
+	for _, p := range slices.Backward(a.parts) {
 		a.Log.Debug("stopping", "part", p.name)
 		stopping, cancel := context.WithTimeout(ctx, stopTime)
 		if err := p.stop(stopping); err != nil {

@@ -41,16 +41,18 @@ func OpenStore(ctx context.Context, cfg *config.Config, log *slog.Logger, patien
 		}
 		return store.OpenSQLite(filepath.Join(cfg.DataDir, "shop.db"), log)
 	}
-	deadline := time.Now().Add(patience)
+	enough := time.After(patience)
 	for {
 		s, err := store.OpenMySQL(ctx, cfg.MySQL.DSN, log)
-		if err == nil || !store.IsUnavailable(err) || time.Now().After(deadline) {
+		if err == nil || !store.IsUnavailable(err) || patience == 0 {
 			return s, err
 		}
 		log.Warn("waiting for the database", "error", err)
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		case <-enough:
+			return nil, err
 		case <-time.After(time.Second):
 		}
 	}
@@ -172,7 +174,7 @@ func (a *App) installationID(ctx context.Context) (string, error) {
 		}
 		var random [6]byte
 		_, _ = rand.Read(random[:]) // never fails, see crypto/rand
-		row := model.Setting{Name: name, Value: "tm" + hex.EncodeToString(random[:]), UpdatedAt: model.At(time.Now())}
+		row := model.Setting{Name: name, Value: "tm" + hex.EncodeToString(random[:]), UpdatedAt: model.At(time.Now())} //nolint:forbidigo // the clock is made with this id
 		if err := a.Store.Read(ctx).Create(&row).Error; err != nil && !store.IsDuplicate(err) {
 			return "", store.Classify(err)
 		}
