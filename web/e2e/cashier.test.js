@@ -1,7 +1,7 @@
 // The sandbox's pages: a person pays an order that was placed through the API.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { launch, looks, shoot, troubles, visit } from "./browser.js";
+import { launch, looks, shoot, troubles, visit, widths } from "./browser.js";
 import { admin, buy, caller, serve, shopper, until } from "./shop.js";
 
 let shop, browser, ann;
@@ -133,6 +133,7 @@ test("the sandbox's front page lists what waits to be paid", async () => {
       await shoot(page, `sandbox-${name(look)}`);
       assert.deepEqual(await troubles(page, { "meta-refresh": { enabled: false } }), []); // a list for developers that follows what happens
       const link = page.locator(`a[href$="prepay_id=${prepay}"]`);
+      assert.ok((await link.boundingBox()).x < widths[look.size].width, "the link to the cashier is in sight");
       await link.click();
       await page.getByText(order.lines[0].name).waitFor();
       assert.deepEqual(wrong, []);
