@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -301,9 +302,7 @@ func (s *shop) confirm(pay payParams, callbacks int) {
 func (s *shop) fault(path, mode string, more map[string]any) {
 	s.t.Helper()
 	body := map[string]any{"path": path, "mode": mode, "count": -1}
-	for k, v := range more {
-		body[k] = v
-	}
+	maps.Copy(body, more)
 	r, err := s.wechat().try("POST", "/sandbox/faults", body)
 	if err != nil || r.status/100 != 2 {
 		s.t.Fatalf("fault: %v %d %s", err, r.status, r.text)

@@ -52,7 +52,7 @@ func TestRefusesToServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	t.Cleanup(func() { _ = taken.Close() })
 	file := filepath.Join(t.TempDir(), "tidemall.yaml")
 	if err := os.WriteFile(file, []byte("http:\n  adr: 127.0.0.1:8080\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -84,6 +84,7 @@ func TestRefusesToServe(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			code, out, errs := runToEnd(t, append([]string{"TIDEMALL_DATA_DIR=" + t.TempDir(), "TIDEMALL_DEMO=false"}, c.env...), append([]string{"serve"}, c.args...)...)
 			if code == 0 || strings.Contains(out, "serves at") {
 				t.Errorf("exit %d: %s", code, out)

@@ -189,15 +189,25 @@ func TestT14_ManyAtOnce(t *testing.T) {
 			slowest = max(slowest, time.Since(begin)/2)
 		}
 		var late []time.Duration
+		first, last := orders[0][0].PayDeadline, orders[0][0].PayDeadline
 		for i, p := range people {
 			for _, o := range orders[i] {
+				if o.PayDeadline.Before(first) {
+					first = o.PayDeadline
+				}
+				if o.PayDeadline.After(last) {
+					last = o.PayDeadline
+				}
 				closed := p.await(o.No, "closed", recovery)
 				late = append(late, closed.ClosedAt.Sub(o.PayDeadline))
 			}
 		}
 		slices.Sort(late)
 		t.Logf("%d orders due within %v: lateness p50 %v, p99 %v, max %v; slowest request meanwhile %v",
-			len(late), orders[0][each-1].PayDeadline.Sub(orders[0][0].PayDeadline), late[len(late)/2], late[len(late)*99/100], late[len(late)-1], slowest)
+			len(late), last.Sub(first), late[len(late)/2], late[len(late)*99/100], late[len(late)-1], slowest)
+		if last.Sub(first) > time.Second {
+			t.Errorf("the deadlines are spread over %v: that is no crowd", last.Sub(first))
+		}
 		if late[0] < 0 || late[len(late)-1] > 5*time.Second || slowest > 2*time.Second {
 			t.Errorf("the earliest closed %v after its deadline, the latest %v; the slowest request took %v", late[0], late[len(late)-1], slowest)
 		}
