@@ -447,3 +447,28 @@ func TestSubmitsOfOneShopperQueue(t *testing.T) {
 		t.Errorf("%d queues are left", len(q.of))
 	}
 }
+
+// T21: order and cancel, ten times over: the stock and the coupon are as before.
+func TestT21_OrderAndCancelTenTimes(t *testing.T) {
+	eachShop(t, func(t *testing.T, sh *shop) {
+		me, k := sh.shopper(), sh.sku(product{price: 100, stock: 5})
+		c := sh.coupon(me, model.CouponTemplate{Kind: model.CouponAmount, AmountFen: 10})
+		for i := range 10 {
+			o, err := sh.Place(t.Context(), me, sh.basket(me, c, Item{SKUID: k, Quantity: 3}))
+			if err != nil {
+				t.Fatalf("order %d: %v", i+1, err)
+			}
+			if sh.stock(k) != 2 || sh.couponState(c) != model.CouponLocked {
+				t.Fatalf("order %d: stock %d, coupon %s", i+1, sh.stock(k), sh.couponState(c))
+			}
+			v, err := sh.Cancel(t.Context(), me, o.No)
+			if err != nil || v.State != model.OrderClosed || v.CloseReason != model.CloseShopper {
+				t.Fatalf("cancel %d: %+v, %v", i+1, v, err)
+			}
+			if sh.stock(k) != 5 || sh.couponState(c) != model.CouponAvailable {
+				t.Fatalf("cancel %d: stock %d, coupon %s", i+1, sh.stock(k), sh.couponState(c))
+			}
+		}
+		sh.sound()
+	})
+}
