@@ -75,7 +75,9 @@ func TestReserveReleaseReturn(t *testing.T) {
 		if err != nil || len(short) != 2 || short[2] != 2 || short[99] != 0 {
 			t.Errorf("short of %v, %v; want 2 left of SKU 2 and none of 99", short, err)
 		}
-		s.must(s.tx(func(tx *store.Tx) error { return inventory.Return(tx, 1, []model.OrderLine{line(1, 2, 1)}, "test", "", 3) }))
+		s.must(s.tx(func(tx *store.Tx) error {
+			return inventory.Return(tx, 1, []model.OrderLine{line(1, 2, 1)}, "test", "", 3)
+		}))
 		s.holds(6, 3)
 		s.must(s.tx(func(tx *store.Tx) error { return inventory.Release(tx, lines[1:2], "test", "closed", 3) }))
 		s.holds(10, 3)
