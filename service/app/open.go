@@ -173,7 +173,7 @@ func (a *App) installationID(ctx context.Context) (string, error) {
 			return values[0], nil
 		}
 		var random [6]byte
-		_, _ = rand.Read(random[:]) // never fails, see crypto/rand
+		_, _ = rand.Read(random[:])                                                                                    // never fails, see crypto/rand
 		row := model.Setting{Name: name, Value: "tm" + hex.EncodeToString(random[:]), UpdatedAt: model.At(time.Now())} //nolint:forbidigo // the clock is made with this id
 		if err := a.Store.Read(ctx).Create(&row).Error; err != nil && !store.IsDuplicate(err) {
 			return "", store.Classify(err)
