@@ -30,7 +30,7 @@ func TestT36_CallbackLost(t *testing.T) {
 func TestT37_T10_AtTheDeadline(t *testing.T) {
 	onBoth(t, func(t *testing.T, p parts) {
 		s := newShop(t, p)
-		g, ann := s.sell(50, 3*time.Second), s.shopper("ann")
+		g, ann := s.sell(50, 5*time.Second), s.shopper("ann")
 		paid, dismissed := ann.buy(g.sku, 1), ann.buy(g.sku, 1)
 		pay := ann.pay(paid.No)
 		for range 3 {
@@ -59,7 +59,7 @@ func TestT37_T10_AtTheDeadline(t *testing.T) {
 func TestT32_T38_PaidAfterTheClose(t *testing.T) {
 	onBoth(t, func(t *testing.T, p parts) {
 		s := newShop(t, p)
-		g, ann, bob := s.sell(1, 2*time.Second), s.shopper("ann"), s.shopper("bob")
+		g, ann, bob := s.sell(1, 5*time.Second), s.shopper("ann"), s.shopper("bob")
 		for _, left := range []bool{true, false} {
 			o := ann.buy(g.sku, 1)
 			ann.pay(o.No)
@@ -128,7 +128,7 @@ func (g *goods) awaitRefund(no string) {
 func TestWeChatIsDown(t *testing.T) {
 	onBoth(t, func(t *testing.T, p parts) {
 		s := newShop(t, p)
-		g, ann := s.sell(50, 4*time.Second), s.shopper("ann")
+		g, ann := s.sell(50, 6*time.Second), s.shopper("ann")
 		opened := ann.buy(g.sku, 1)
 		ann.pay(opened.No)
 		s.fault("/v3/", "reset", nil)
@@ -146,7 +146,7 @@ func TestWeChatIsDown(t *testing.T) {
 		if got := as[order](ann, ann.call(200, "POST", "/api/v1/orders/"+canceled.No+"/cancel", nil)); got.Status != "pending_payment" || !got.Closing {
 			t.Errorf("canceled while WeChat is silent: %s, closing %v", got.Status, got.Closing)
 		}
-		eventually(t, 4*time.Second+lag, "both orders are closing", func() (bool, string) {
+		eventually(t, 6*time.Second+lag, "both orders are closing", func() (bool, string) {
 			a, b := ann.order(opened.No), ann.order(unopened.No)
 			return a.Closing && b.Closing, fmt.Sprintf("%s %v, %s %v", a.Status, a.Closing, b.Status, b.Closing)
 		})
