@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	"github.com/tidemall/tidemall/model"
@@ -54,11 +53,11 @@ func (c *Catalog) changeStock(ctx context.Context, merchantID int64, actor, key 
 			return fault.New(fault.NotFoundError)
 		}
 		now := c.now()
-		used, err := idempotency.Used(tx, actor+":stock", key, change, strconv.FormatInt(change.SKUID, 10), now)
+		before, err := idempotency.Bind(tx, actor+":stock", key, change, change.SKUID, now)
 		if err != nil {
 			return err
 		}
-		if stock = rows[0].Stock; used {
+		if stock = rows[0].Stock; before != 0 {
 			return nil
 		}
 		if stock+change.Delta > MaxStock {

@@ -5,34 +5,37 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strconv"
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 )
 
-// Used reports whether the key was bound before by the same request; another request with it is idempotency_key_reused. The
-// first request binds it to ref, the thing that is made or changed, when the transaction commits. An empty key is never bound.
-// Callers hold a lock that requests with one key share; without one the later of two fails on the primary key.
-func Used(tx *store.Tx, scope, key string, request any, ref string, now model.Time) (bool, error) {
+// Bind binds the key to ref, the id of the thing that the request makes or changes, when the transaction commits. If the same
+// request had bound it before, before is the id it was bound to then and nothing is to be done again; otherwise before is 0.
+// Another request with the key is idempotency_key_reused. An empty key is never bound. Callers hold a lock that requests with one
+// key share; without one the later of two fails on the primary key.
+func Bind(tx *store.Tx, scope, key string, request any, ref int64, now model.Time) (before int64, err error) {
 	if key == "" {
-		return false, nil
+		return 0, nil
 	}
 	body, err := json.Marshal(request)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:])
 	var rows []model.IdempotencyKey
 	if err := tx.Where("scope = ? AND idem_key = ?", scope, key).Find(&rows).Error; err != nil {
-		return false, err
+		return 0, err
 	}
 	if len(rows) == 0 {
-		return false, tx.Create(&model.IdempotencyKey{Scope: scope, Key: key, BodyHash: hash, Ref: ref, CreatedAt: now}).Error
+		row := model.IdempotencyKey{Scope: scope, Key: key, BodyHash: hash, Ref: strconv.FormatInt(ref, 10), CreatedAt: now}
+		return 0, tx.Create(&row).Error
 	}
 	if rows[0].BodyHash != hash {
-		return false, fault.New(fault.IdempotencyKeyReused)
+		return 0, fault.New(fault.IdempotencyKeyReused)
 	}
-	return true, nil
+	return strconv.ParseInt(rows[0].Ref, 10, 64)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/fault"
+	"github.com/tidemall/tidemall/service/idempotency"
 	"github.com/tidemall/tidemall/service/payment"
 	"github.com/tidemall/tidemall/service/store"
 )
@@ -45,12 +46,12 @@ func (s *Service) Refund(ctx context.Context, merchantID int64, no, key string, 
 		if err != nil {
 			return err
 		}
-		replay, err := s.replay(tx, fmt.Sprintf("refund:%d", o.ID), key, req, id)
+		before, err := idempotency.Bind(tx, fmt.Sprintf("refund:%d", o.ID), key, req, id, s.Now())
 		if err != nil {
 			return err
 		}
-		if replay != 0 {
-			r, err = payment.RefundByID(tx.DB, replay)
+		if before != 0 {
+			r, err = payment.RefundByID(tx.DB, before)
 			return err
 		}
 		r, err = s.RefundIn(tx, o, id, req)

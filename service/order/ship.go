@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/fault"
+	"github.com/tidemall/tidemall/service/idempotency"
 	"github.com/tidemall/tidemall/service/payment"
 	"github.com/tidemall/tidemall/service/shipping"
 	"github.com/tidemall/tidemall/service/store"
@@ -50,8 +51,8 @@ func (s *Service) Ship(ctx context.Context, merchantID int64, no, key, actor str
 		if err != nil {
 			return err
 		}
-		replay, err := s.replay(tx, fmt.Sprintf("ship:%d", o.ID), key, sh, o.ID)
-		if err != nil || replay != 0 {
+		before, err := idempotency.Bind(tx, fmt.Sprintf("ship:%d", o.ID), key, sh, o.ID, s.Now())
+		if err != nil || before != 0 {
 			return err
 		}
 		return s.ship(tx, o, id, actor, sh)
