@@ -40,6 +40,7 @@ type item struct {
 	swept   bool
 	rescued bool    // claimed only because the sweep knew better
 	lease   float64 // the score of the claim, 0 without Redis
+	token   float64 // of a claim whose answer did not come, 0 if none is out
 	failure *Failure
 	outcome Outcome
 }
@@ -93,9 +94,13 @@ func (e *Engine) claim(ctx context.Context, l *lane, items []*item) []*item {
 // claimRedis keeps what was claimed and, when Redis has just gone away, what
 // could not be asked for.
 func (e *Engine) claimRedis(ctx context.Context, l *lane, items []*item) []*item {
-	keys := make([]string, len(items))
+	keys, tokens := make([]string, len(items)), make([]float64, len(items))
+	token := newToken()
 	for i, it := range items {
-		keys[i] = it.key
+		if it.token == 0 {
+			it.token = token
+		}
+		keys[i], tokens[i] = it.key, it.token
 	}
 	force := time.Duration(0)
 	if items[0].swept {
@@ -103,8 +108,11 @@ func (e *Engine) claimRedis(ctx context.Context, l *lane, items []*item) []*item
 	}
 	now := e.clock.Now().UnixMilli()
 	var mine []*item
-	for i, c := range e.store.claim(ctx, l.kind.Name, keys, force) {
+	for i, c := range e.store.claim(ctx, l.kind.Name, keys, tokens, force) {
 		it := items[i]
+		if c.verdict != "error" {
+			it.token = 0
+		}
 		switch {
 		case c.verdict == "claimed" || c.verdict == "rescued":
 			it.lease, it.rescued = c.lease, c.verdict == "rescued"

@@ -36,6 +36,7 @@ type entry struct {
 	due   int64 // its deadline, 0 if not known
 	waits int   // outages in a row
 	place place
+	token float64 // of a claim whose answer did not come, 0 if none is out
 	// hold keeps a feed from firing it earlier than it was told to wait: for
 	// what was rescheduled while Redis is away, when nothing else knows of it.
 	hold   bool
@@ -154,7 +155,7 @@ func (n *near) take(l *lane, limit int) []*item {
 		i := l.ready.pop()
 		e := &n.entries[i]
 		e.place = running
-		items = append(items, &item{key: e.key, due: e.due, at: e.at, waits: e.waits})
+		items = append(items, &item{key: e.key, due: e.due, at: e.at, waits: e.waits, token: e.token})
 	}
 	l.inFlight += len(items)
 	if l.ready.len() > 0 {
@@ -183,7 +184,7 @@ func (n *near) adopt(l *lane, tasks []Task) []*item {
 			i = n.add(l, t.Key)
 		}
 		n.entries[i].place = running
-		items = append(items, &item{key: t.Key, due: t.Due, at: t.Due, swept: true})
+		items = append(items, &item{key: t.Key, due: t.Due, at: t.Due, swept: true, token: n.entries[i].token})
 	}
 	l.inFlight += len(items)
 	return items
@@ -205,7 +206,7 @@ func (n *near) back(l *lane, it *item, at int64, hold bool) {
 	defer n.mu.Unlock()
 	i := l.entries[it.key]
 	e := &n.entries[i]
-	e.due, e.waits, e.hold = it.due, it.waits, hold
+	e.due, e.waits, e.hold, e.token = it.due, it.waits, hold, it.token
 	l.inFlight--
 	n.arm(i, at)
 }

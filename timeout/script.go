@@ -22,10 +22,9 @@ func newScript(text string) *script {
 //
 //	KEYS[1]  the sorted set
 //	ARGV[1]  length of the lease in ms
-//	ARGV[2]  the claim's token, a fraction below 1
-//	ARGV[3]  '' for what is due; else a number of ms: also what is missing or
+//	ARGV[2]  '' for what is due; else a number of ms: also what is missing or
 //	         further ahead than that, for the sweep, which knows it is overdue
-//	ARGV[4…] members
+//	ARGV[3…] pairs: member, the claim's token, a fraction below 1
 //
 // Returns three values per member, in order:
 //
@@ -36,10 +35,11 @@ func newScript(text string) *script {
 var scriptClaim = newScript(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local lease, token = tonumber(ARGV[1]), tonumber(ARGV[2])
-local ends = string.format('%.17g', now + lease + token)
+local lease = tonumber(ARGV[1])
 local out = {}
-for i = 4, #ARGV do
+for i = 3, #ARGV, 2 do
+  local token = tonumber(ARGV[i + 1])
+  local ends = string.format('%.17g', now + lease + token)
   local score = redis.call('ZSCORE', KEYS[1], ARGV[i])
   local at = score and tonumber(score)
   local a, b, c
@@ -48,7 +48,7 @@ for i = 4, #ARGV do
     a, b, c = 'claimed', ends, score
   elseif at and at % 1 == token and at <= now + lease + 1 then
     a, b, c = 'claimed', score, ''
-  elseif ARGV[3] ~= '' and (not at or at - now > tonumber(ARGV[3])) then
+  elseif ARGV[2] ~= '' and (not at or at - now > tonumber(ARGV[2])) then
     redis.call('ZADD', KEYS[1], ends, ARGV[i])
     a, b, c = 'rescued', ends, ''
   elseif at then

@@ -68,7 +68,7 @@ func TestScriptsClaimAndSettle(t *testing.T) {
 		if n, err := s.ensure(ctx, "k", []wanted{{due, past, false}, {early, ahead, false}}); n != 2 || err != nil {
 			t.Fatal(n, err)
 		}
-		claims := s.claim(ctx, "k", []string{due, early, gone}, 0)
+		claims := s.claim(ctx, "k", []string{due, early, gone}, tokens(3), 0)
 		if c := claims[0]; c.verdict != "claimed" || c.before != past || scoreOf(t, s, due) != c.lease {
 			t.Errorf("due: %+v, score %v", c, scoreOf(t, s, due))
 		}
@@ -81,7 +81,7 @@ func TestScriptsClaimAndSettle(t *testing.T) {
 		if claims[2].verdict != "gone" || scoreOf(t, s, gone) != 0 {
 			t.Errorf("gone: %+v", claims[2])
 		}
-		if again := s.claim(ctx, "k", []string{due}, 0)[0]; again.verdict != "early" {
+		if again := s.claim(ctx, "k", []string{due}, tokens(1), 0)[0]; again.verdict != "early" {
 			t.Errorf("second claim: %+v", again)
 		}
 
@@ -108,7 +108,7 @@ func TestScriptClaimTwiceIsOneClaim(t *testing.T) {
 		if _, err := s.ensure(ctx, "k", []wanted{{"a", 1, false}}); err != nil {
 			t.Fatal(err)
 		}
-		c := call{scriptClaim, []string{s.setKey("k", shardOf("a", s.shards))}, []any{5000, formatScore(newToken()), "", "a"}}
+		c := call{scriptClaim, []string{s.setKey("k", shardOf("a", s.shards))}, []any{5000, "", "a", formatScore(newToken())}}
 		var claims [2]claim
 		for i := range claims {
 			answers, err := s.run(ctx, []call{c})
@@ -158,7 +158,7 @@ func TestScriptEnsure(t *testing.T) {
 		}
 		// A lease is nobody's business.
 		ensure(wanted{"b", 1, false})
-		lease := s.claim(ctx, "k", []string{"b"}, 0)[0].lease
+		lease := s.claim(ctx, "k", []string{"b"}, tokens(1), 0)[0].lease
 		if ensure(wanted{"b", 2, true}) != 0 || scoreOf(t, s, "b") != lease {
 			t.Error("a lease was lowered")
 		}
@@ -182,7 +182,7 @@ func TestScriptClaimByForce(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		for i, c := range s.claim(ctx, "k", []string{"far", "near", "due", "missing"}, sweepForce) {
+		for i, c := range s.claim(ctx, "k", []string{"far", "near", "due", "missing"}, tokens(4), sweepForce) {
 			if want := []string{"rescued", "early", "claimed", "rescued"}[i]; c.verdict != want {
 				t.Errorf("%d: %+v, want %s", i, c, want)
 			}
@@ -225,4 +225,13 @@ func TestPollPages(t *testing.T) {
 			}
 		}
 	})
+}
+
+// tokens makes the tokens of n new claims.
+func tokens(n int) []float64 {
+	t := make([]float64, n)
+	for i := range t {
+		t[i] = newToken()
+	}
+	return t
 }

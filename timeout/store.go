@@ -155,20 +155,22 @@ type claim struct {
 	ahead   int64   // ms, of an early one
 }
 
-// claim claims the tasks of one kind. force > 0 also claims what is missing
-// or further ahead than that many ms.
-func (s *store) claim(ctx context.Context, kind string, keys []string, force time.Duration) []claim {
+// claim claims the tasks of one kind, each with its token. A claim whose
+// answer was lost is repeated with the token it had, and finds its own lease.
+// force > 0 also claims what is missing or further ahead than that many ms.
+func (s *store) claim(ctx context.Context, kind string, keys []string, tokens []float64, force time.Duration) []claim {
 	claims := make([]claim, len(keys))
-	token, forceArg := formatScore(newToken()), ""
+	forceArg := ""
 	if force > 0 {
 		forceArg = strconv.FormatInt(force.Milliseconds(), 10)
 	}
 	var calls []call
 	var groups [][]int
 	for shard, places := range s.byShard(len(keys), func(i int) string { return keys[i] }) {
-		args := []any{leaseTime.Milliseconds(), token, forceArg}
+		args := make([]any, 0, 2+2*len(places))
+		args = append(args, leaseTime.Milliseconds(), forceArg)
 		for _, i := range places {
-			args = append(args, keys[i])
+			args = append(args, keys[i], formatScore(tokens[i]))
 		}
 		calls = append(calls, call{scriptClaim, []string{s.setKey(kind, shard)}, args})
 		groups = append(groups, places)
