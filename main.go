@@ -177,8 +177,12 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 
 // serveHTTP answers requests until the context ends, then lets those in flight finish.
 func serveHTTP(ctx context.Context, shop *app.App, listener net.Listener, log *slog.Logger) error {
+	deps, err := surface(shop, log)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	server := &http.Server{
-		Handler:           router.New(surface(shop, log)),
+		Handler:           router.New(deps),
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
@@ -218,8 +222,12 @@ func welcome(w io.Writer, shop *app.App) {
 }
 
 // surface is what the HTTP surface is made of.
-func surface(shop *app.App, log *slog.Logger) router.Deps {
+func surface(shop *app.App, log *slog.Logger) (router.Deps, error) {
 	cfg := shop.Config
+	pages, err := web.Handler(shop.SandboxURL)
+	if err != nil {
+		return router.Deps{}, err
+	}
 	return router.Deps{
 		Log: log, Auth: shop.Accounts, Metrics: shop.Metrics, Zone: cfg.Zone(), PublicURL: cfg.HTTP.PublicURL, Version: version,
 		Limits: router.Limits{
@@ -228,9 +236,9 @@ func surface(shop *app.App, log *slog.Logger) router.Deps {
 		},
 		TrustedProxies: cfg.HTTP.TrustedProxies,
 		Checks:         checks(shop),
-		Web:            web.Handler(),
+		Web:            pages,
 		Operations:     operations(shop, log),
-	}
+	}, nil
 }
 
 // checks are what /readyz asks.

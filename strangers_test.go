@@ -84,7 +84,11 @@ func newTown(t *testing.T, env ...string) *town {
 	if err := shop.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w := &town{T: t, shop: shop, router: router.New(surface(shop, log)), values: map[string]string{}}
+	deps, err := surface(shop, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &town{T: t, shop: shop, router: router.New(deps), values: map[string]string{}}
 	w.boss = w.text(w.send("", "POST", "/api/admin/v1/auth/login", map[string]any{"username": "admin", "password": townPassword}, 200), "token")
 	w.ann = w.text(w.send("", "POST", "/api/v1/auth/login", map[string]any{"code": "demo-ann"}, 200), "token")
 	w.bob = w.text(w.send("", "POST", "/api/v1/auth/login", map[string]any{"code": "demo-bob"}, 200), "token")

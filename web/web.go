@@ -2,7 +2,9 @@
 package web
 
 import (
+	"bytes"
 	"embed"
+	"html/template"
 	"io/fs"
 	"net/http"
 )
@@ -10,16 +12,29 @@ import (
 //go:embed home
 var files embed.FS
 
-// Handler serves the pages: / leads to the API's documentation, the sandbox's cashier and the health checks. A path that is no
-// page is 404; API paths never get here.
-func Handler() http.Handler {
+// Handler serves the pages: / leads to the API's documentation, to the health checks and, where sandboxURL is not empty, to the
+// simulator that stands in for WeChat. A path that is no page is 404; API paths never get here.
+func Handler(sandboxURL string) (http.Handler, error) {
 	home, err := fs.Sub(files, "home")
 	if err != nil {
-		panic(err) // the folder is embedded above
+		return nil, err
+	}
+	page, err := template.ParseFS(home, "index.html")
+	if err != nil {
+		return nil, err
+	}
+	var index bytes.Buffer
+	if err := page.Execute(&index, struct{ SandboxURL string }{sandboxURL}); err != nil {
+		return nil, err
 	}
 	pages := http.FileServerFS(home)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-cache")
-		pages.ServeHTTP(w, r)
-	})
+		if r.URL.Path != "/" {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write(index.Bytes()) // a reader who left needs no answer
+	}), nil
 }
