@@ -162,7 +162,7 @@ func TestT51_OneCouponTwoOrders(t *testing.T) {
 		for order := range int64(cap(results)) {
 			go func() {
 				results <- h.store.Tx(context.WithoutCancel(t.Context()), func(tx *store.Tx) error {
-					return coupon.Lock(tx, c.ID, 7, order+1, h.now())
+					return lock(tx, c.ID, 7, order+1, h.now())
 				})
 			}()
 		}
@@ -201,7 +201,7 @@ func TestT50_LockRefusesWhatIsNotTheShoppersToUse(t *testing.T) {
 		tpl := h.create(t, func(in *coupon.TemplateInput) { in.PerShopper = 5 })
 		mine, used, old := h.claim(t, 7, tpl.ID), h.claim(t, 7, tpl.ID), h.claim(t, 7, tpl.ID)
 		lock := func(id, shopper, order int64) error {
-			return h.tx(t, func(tx *store.Tx) error { return coupon.Lock(tx, id, shopper, order, h.now()) })
+			return h.tx(t, func(tx *store.Tx) error { return lock(tx, id, shopper, order, h.now()) })
 		}
 		if err := lock(used.ID, 7, 1); err != nil {
 			t.Fatal(err)
@@ -238,7 +238,7 @@ func TestT48_CouponIsReturnedOnce(t *testing.T) {
 		h.exec(t, "UPDATE coupons SET expires_at = ? WHERE id = ?", h.now()+1000, ended.ID)
 		if err := h.tx(t, func(tx *store.Tx) error {
 			for i, c := range []model.Coupon{locked, used, ended} {
-				if err := coupon.Lock(tx, c.ID, 7, int64(i)+1, h.now()); err != nil {
+				if err := lock(tx, c.ID, 7, int64(i)+1, h.now()); err != nil {
 					return err
 				}
 			}
@@ -270,7 +270,7 @@ func TestT48_CouponIsReturnedOnce(t *testing.T) {
 		}
 		h.checkInvariants(t)
 		// What was returned can be used again.
-		if err := h.tx(t, func(tx *store.Tx) error { return coupon.Lock(tx, locked.ID, 7, 9, h.now()) }); err != nil {
+		if err := h.tx(t, func(tx *store.Tx) error { return lock(tx, locked.ID, 7, 9, h.now()) }); err != nil {
 			t.Error(err)
 		}
 	})
@@ -378,7 +378,7 @@ func TestMine(t *testing.T) {
 		h.claim(t, 8, tpl.ID)
 		if err := h.tx(t, func(tx *store.Tx) error {
 			for i, c := range []model.Coupon{locked, used} {
-				if err := coupon.Lock(tx, c.ID, 7, int64(i)+1, h.now()); err != nil {
+				if err := lock(tx, c.ID, 7, int64(i)+1, h.now()); err != nil {
 					return err
 				}
 			}
@@ -549,4 +549,11 @@ func TestTotalLoweredDuringClaims(t *testing.T) {
 		wg.Wait()
 		h.checkInvariants(t)
 	})
+}
+
+// lock sends a lock alone.
+func lock(tx *store.Tx, couponID, shopperID, orderID int64, now model.Time) error {
+	var b store.Batch
+	coupon.Lock(&b, couponID, shopperID, orderID, now)
+	return tx.Send(&b)
 }

@@ -9,19 +9,12 @@ import (
 	"github.com/tidemall/tidemall/service/store"
 )
 
-// Lock reserves the shopper's coupon for an order. The error is coupon_unusable where it is not the shopper's, not available
-// any more or past its end; of two orders that want one coupon, one gets it.
-func Lock(tx *store.Tx, couponID, shopperID, orderID int64, now model.Time) error {
-	n, err := tx.Affected(`UPDATE coupons SET state = ?, order_id = ?, updated_at = ?
-		WHERE id = ? AND shopper_id = ? AND state IN ? AND expires_at > ?`,
-		model.CouponLocked, orderID, now, couponID, shopperID, model.CouponTransitions.From(model.CouponLocked), now)
-	if err != nil {
-		return fmt.Errorf("lock coupon %d: %w", couponID, err)
-	}
-	if n == 0 {
-		return fault.New(fault.CouponUnusable)
-	}
-	return nil
+// Lock adds to the batch that a shopper's available coupon is locked for an order; sending it is coupon_unusable where the
+// shopper has no such coupon, or it is locked, used or past its end.
+func Lock(b *store.Batch, couponID, shopperID, orderID int64, now model.Time) {
+	b.Expect(1, fault.New(fault.CouponUnusable), `UPDATE coupons SET state = ?, order_id = ?, updated_at = ?
+		WHERE id = ? AND shopper_id = ? AND state = ? AND expires_at > ?`,
+		model.CouponLocked, orderID, now, couponID, shopperID, model.CouponAvailable, now)
 }
 
 // Use marks the coupons of orders that were paid. Ids of 0 (an order without a coupon) are passed over. The caller has, in

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/propagation"
@@ -63,40 +64,37 @@ type Subscriber struct {
 
 const appendRows = 500 // a statement; SQLite takes 32,766 parameters
 
-// Append writes the messages in the caller's transaction, in one statement. A key and seq that are there already fail with a
-// duplicate (store.IsDuplicate): the aggregate's version was not raised. One that lacks its topic, key, seq or time fails.
+// Append writes the messages in the caller's transaction, at once. A key and seq that are there already fail with a duplicate
+// (store.IsDuplicate): the aggregate's version was not raised.
 func Append(tx *store.Tx, msgs ...New) error {
-	for len(msgs) > 0 {
-		n := min(len(msgs), appendRows)
-		if err := appendSome(tx, msgs[:n]); err != nil {
-			return err
-		}
-		msgs = msgs[n:]
+	var b store.Batch
+	if err := Add(tx.Statement.Context, &b, msgs...); err != nil {
+		return err
 	}
-	return nil
+	return tx.Send(&b)
 }
 
-func appendSome(tx *store.Tx, msgs []New) error {
-	const row = "(?, ?, ?, ?, ?, ?, 'pending', ?, '', 0, 0, '', ?, 0)"
-	trace := traceOf(tx.Statement.Context)
-	args := make([]any, 0, 8*len(msgs))
-	for _, m := range msgs {
-		if m.Topic == "" || m.Key == "" || m.Seq < 1 || m.At.IsZero() {
-			return fmt.Errorf("a message needs a topic, a key, a seq from 1 and a time: %+v", m)
+// Add is Append for a batch that the caller sends. The context's trace is that of messages that name none.
+func Add(ctx context.Context, b *store.Batch, msgs ...New) error {
+	const row = ", (?, ?, ?, ?, ?, ?, 'pending', ?, '', 0, 0, '', ?, 0)"
+	trace := traceOf(ctx)
+	for some := range slices.Chunk(msgs, appendRows) {
+		args := make([]any, 0, 8*len(some))
+		for _, m := range some {
+			if m.Topic == "" || m.Key == "" || m.Seq < 1 || m.At.IsZero() {
+				return fmt.Errorf("a message needs a topic, a key, a seq from 1 and a time: %+v", m)
+			}
+			payload, err := json.Marshal(m.Payload)
+			if err != nil {
+				return fmt.Errorf("payload of a message for %s: %w", m.Topic, err)
+			}
+			if m.Trace == "" {
+				m.Trace = trace
+			}
+			args = append(args, m.Topic, m.Key, m.Seq, m.MerchantID, string(payload), m.Trace, m.At, m.At)
 		}
-		payload, err := json.Marshal(m.Payload)
-		if err != nil {
-			return fmt.Errorf("payload of a message for %s: %w", m.Topic, err)
-		}
-		if m.Trace == "" {
-			m.Trace = trace
-		}
-		args = append(args, m.Topic, m.Key, m.Seq, m.MerchantID, string(payload), m.Trace, m.At, m.At)
-	}
-	_, err := tx.Run("INSERT INTO messages (topic, msg_key, seq, merchant_id, payload, trace, state, due_at, lease_token, "+
-		"lease_until, attempts, error, created_at, sent_at) VALUES "+row+strings.Repeat(", "+row, len(msgs)-1), args...)
-	if err != nil {
-		return fmt.Errorf("appending %d messages: %w", len(msgs), err)
+		b.Add("INSERT INTO messages (topic, msg_key, seq, merchant_id, payload, trace, state, due_at, lease_token, "+
+			"lease_until, attempts, error, created_at, sent_at) VALUES "+strings.Repeat(row, len(some))[2:], args...)
 	}
 	return nil
 }

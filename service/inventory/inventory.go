@@ -18,39 +18,25 @@ import (
 // call may have been taken already. Short tells which ones were missing.
 var ErrShort = errors.New("inventory: stock is short")
 
-// Reserve takes the lines' quantities from stock. ErrShort if any SKU has less.
-func Reserve(tx *store.Tx, lines []model.OrderLine, actor string, now model.Time) error {
-	if err := record(tx, model.LedgerReserve, 0, lines, actor, "", now); err != nil {
-		return err
-	}
+// Reserve adds to the batch that the lines' quantities are taken from stock. Sending it is ErrShort if any SKU has less.
+func Reserve(b *store.Batch, lines []model.OrderLine, actor string, now model.Time) {
+	record(b, model.LedgerReserve, 0, lines, actor, "", now)
 	sums := perSKU(lines)
 	cases, args := caseOf(sums)
-	n, err := tx.Run("UPDATE skus SET stock = stock - "+cases+", updated_at = ? WHERE id IN ("+marks(len(sums))+") AND stock >= "+cases,
+	b.Expect(int64(len(sums)), ErrShort,
+		"UPDATE skus SET stock = stock - "+cases+", updated_at = ? WHERE id IN ("+marks(len(sums))+") AND stock >= "+cases,
 		slices.Concat(args, []any{now}, idsOf(sums), args)...)
-	if err != nil {
-		return err
-	}
-	if n != int64(len(sums)) {
-		return ErrShort
-	}
-	return nil
 }
 
 // Release gives the full quantities of closed orders' lines back: one ledger entry a line, stock added once per SKU. A line
 // that was released before fails on the ledger's unique key, and with it the whole transaction.
 func Release(tx *store.Tx, lines []model.OrderLine, actor, reason string, now model.Time) error {
-	if err := record(tx, model.LedgerRelease, 0, lines, actor, reason, now); err != nil {
-		return err
-	}
-	return add(tx, lines, now)
+	return give(tx, model.LedgerRelease, 0, lines, actor, reason, now)
 }
 
 // Return gives back what a refund returns to the shelf; each line's Quantity is the returned one. Once per line and refund.
 func Return(tx *store.Tx, refundID int64, lines []model.OrderLine, actor, reason string, now model.Time) error {
-	if err := record(tx, model.LedgerReturn, refundID, lines, actor, reason, now); err != nil {
-		return err
-	}
-	return add(tx, lines, now)
+	return give(tx, model.LedgerReturn, refundID, lines, actor, reason, now)
 }
 
 // Open records the initial stock of SKUs that were just inserted with it.
@@ -129,42 +115,37 @@ func Short(db *gorm.DB, want map[int64]int64) (map[int64]int64, error) {
 	return short, nil
 }
 
-// record inserts one ledger entry a line; reserve takes, everything else gives.
-func record(tx *store.Tx, kind model.LedgerKind, refundID int64, lines []model.OrderLine, actor, reason string, now model.Time) error {
+// errGone says that a SKU to give stock back to does not exist; no SKU that was ever sold is deleted.
+var errGone = errors.New("inventory: a SKU to give stock back to does not exist")
+
+// give records that the lines' quantities come back and raises stock once per SKU, in id order.
+func give(tx *store.Tx, kind model.LedgerKind, refundID int64, lines []model.OrderLine, actor, reason string, now model.Time) error {
+	var b store.Batch
+	record(&b, kind, refundID, lines, actor, reason, now)
+	for some := range slices.Chunk(perSKU(lines), 500) {
+		cases, args := caseOf(some)
+		b.Expect(int64(len(some)), errGone, "UPDATE skus SET stock = stock + "+cases+", updated_at = ? WHERE id IN ("+marks(len(some))+")",
+			slices.Concat(args, []any{now}, idsOf(some))...)
+	}
+	return tx.Send(&b)
+}
+
+// record adds one ledger entry a line; reserve takes, everything else gives.
+func record(b *store.Batch, kind model.LedgerKind, refundID int64, lines []model.OrderLine, actor, reason string, now model.Time) {
 	sign := int64(1)
 	if kind == model.LedgerReserve {
 		sign = -1
 	}
 	const columns = 10
-	for batch := range slices.Chunk(lines, 500) {
-		args := make([]any, 0, len(batch)*columns)
-		for _, l := range batch {
+	row := ", (" + marks(columns) + ")"
+	for some := range slices.Chunk(lines, 500) {
+		args := make([]any, 0, len(some)*columns)
+		for _, l := range some {
 			args = append(args, l.MerchantID, l.SKUID, kind, sign*l.Quantity, l.OrderID, l.ID, refundID, reason, actor, now)
 		}
-		row := ", (" + marks(columns) + ")"
-		_, err := tx.Run("INSERT INTO stock_ledger (merchant_id, sku_id, kind, delta, order_id, line_id, refund_id, reason, actor, created_at) VALUES "+
-			strings.Repeat(row, len(batch))[2:], args...)
-		if err != nil {
-			return err
-		}
+		b.Add("INSERT INTO stock_ledger (merchant_id, sku_id, kind, delta, order_id, line_id, refund_id, reason, actor, created_at) VALUES "+
+			strings.Repeat(row, len(some))[2:], args...)
 	}
-	return nil
-}
-
-// add raises stock once per SKU, in id order.
-func add(tx *store.Tx, lines []model.OrderLine, now model.Time) error {
-	for batch := range slices.Chunk(perSKU(lines), 500) {
-		cases, args := caseOf(batch)
-		n, err := tx.Run("UPDATE skus SET stock = stock + "+cases+", updated_at = ? WHERE id IN ("+marks(len(batch))+")",
-			slices.Concat(args, []any{now}, idsOf(batch))...)
-		if err != nil {
-			return err
-		}
-		if n != int64(len(batch)) {
-			return errors.New("inventory: a SKU to give stock back to does not exist")
-		}
-	}
-	return nil
 }
 
 type skuSum struct{ id, quantity int64 }

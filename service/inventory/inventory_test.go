@@ -58,14 +58,20 @@ func line(id, sku, quantity int64) model.OrderLine {
 	return model.OrderLine{ID: id, OrderID: 7, MerchantID: 1, SKUID: sku, Quantity: quantity}
 }
 
+func reserve(tx *store.Tx, lines ...model.OrderLine) error {
+	var b store.Batch
+	inventory.Reserve(&b, lines, "test", 2)
+	return tx.Send(&b)
+}
+
 func TestReserveReleaseReturn(t *testing.T) {
 	eachShelf(t, func(s shelf) {
 		lines := []model.OrderLine{line(1, 2, 3), line(2, 1, 4), line(3, 2, 5)}
-		s.must(s.tx(func(tx *store.Tx) error { return inventory.Reserve(tx, lines, "test", 2) }))
+		s.must(s.tx(func(tx *store.Tx) error { return reserve(tx, lines...) }))
 		s.holds(6, 2)
 		// One piece too many of SKU 2: nothing is taken, of SKU 1 neither.
 		err := s.tx(func(tx *store.Tx) error {
-			return inventory.Reserve(tx, []model.OrderLine{line(4, 1, 1), line(5, 2, 3)}, "test", 2)
+			return reserve(tx, line(4, 1, 1), line(5, 2, 3))
 		})
 		if !errors.Is(err, inventory.ErrShort) {
 			t.Errorf("got %v, want ErrShort", err)
@@ -129,7 +135,7 @@ func TestReserveInParallel(t *testing.T) {
 				if i%2 == 1 {
 					a, b = b, a
 				}
-				errs[i] = s.tx(func(tx *store.Tx) error { return inventory.Reserve(tx, []model.OrderLine{a, b}, "test", 2) })
+				errs[i] = s.tx(func(tx *store.Tx) error { return reserve(tx, a, b) })
 			})
 		}
 		wg.Wait()

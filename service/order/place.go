@@ -101,15 +101,21 @@ func (s *Service) place(tx *store.Tx, d draft) (*model.Order, error) {
 	}
 	now := s.Now()
 	o, lines := s.compose(d, q, f.address, now)
-	if d.CouponID != 0 {
-		if err := coupon.Lock(tx, d.CouponID, d.shopperID, o.ID, now); err != nil {
-			return nil, err
-		}
+	if err := cart.RemoveItems(tx, d.shopperID, d.cartItems()); err != nil {
+		return nil, err
 	}
-	if err := s.insert(tx, o, lines); err != nil {
+	var b store.Batch
+	if d.CouponID != 0 {
+		coupon.Lock(&b, d.CouponID, d.shopperID, o.ID, now)
+	}
+	if err := s.insert(tx, &b, o, lines); err != nil {
 		return nil, err
 	}
 	if o.PayableFen == 0 {
+		if err := tx.Send(&b); err != nil {
+			return nil, err
+		}
+		b = store.Batch{}
 		if err := s.payFree(tx, o, now); err != nil {
 			return nil, err
 		}
@@ -119,10 +125,8 @@ func (s *Service) place(tx *store.Tx, d draft) (*model.Order, error) {
 			s.schedule(context.WithoutCancel(ctx), timeout.Task{Kind: KindPay, Key: strconv.FormatInt(o.ID, 10), Due: int64(o.PayDeadline)})
 		})
 	}
-	if err := cart.RemoveItems(tx, d.shopperID, d.cartItems()); err != nil {
-		return nil, err
-	}
-	return o, inventory.Reserve(tx, lines, ActorShopper(d.shopperID), now)
+	inventory.Reserve(&b, lines, ActorShopper(d.shopperID), now)
+	return o, tx.Send(&b)
 }
 
 // compose makes the rows of the order from its quote.
@@ -150,16 +154,16 @@ func (s *Service) compose(d draft, q *Quote, address *model.OrderAddress, now mo
 	return o, lines
 }
 
-// insert writes the order, its lines, its first event and its first message: four statements whatever the number of lines.
-func (s *Service) insert(tx *store.Tx, o *model.Order, lines []model.OrderLine) error {
-	if err := store.Insert(tx, *o); err != nil {
+// insert adds to the batch the order, its lines, its first event and its first message.
+func (s *Service) insert(tx *store.Tx, b *store.Batch, o *model.Order, lines []model.OrderLine) error {
+	if err := store.Insert(tx, b, *o); err != nil {
 		return err
 	}
-	if err := store.Insert(tx, lines...); err != nil {
+	if err := store.Insert(tx, b, lines...); err != nil {
 		return err
 	}
 	created := change{actor: ActorShopper(o.ShopperID), reason: "placed", at: o.CreatedAt}
-	return s.record(tx, TopicCreated, "", created, []*model.Order{o})
+	return s.record(tx, b, TopicCreated, "", created, []*model.Order{o})
 }
 
 // payFree pays an order of which nothing is left to pay, in the transaction that made it so. There is no payment behind it.

@@ -99,7 +99,11 @@ func (s *Service) transition(tx *store.Tx, c change, orders ...*model.Order) (ok
 			o.CloseReason = reason
 		}
 	}
-	return true, s.record(tx, topic, from, c, orders)
+	var b store.Batch
+	if err := s.record(tx, &b, topic, from, c, orders); err != nil {
+		return false, err
+	}
+	return true, tx.Send(&b)
 }
 
 // versionsOf matches exactly the orders as they were read: those of one version share an IN list.
@@ -117,8 +121,8 @@ func versionsOf(orders []*model.Order) (string, []any) {
 	return "(" + strings.Join(terms, " OR ") + ")", args
 }
 
-// record writes the event rows and the messages of a change that was made.
-func (s *Service) record(tx *store.Tx, topic string, from model.OrderState, c change, orders []*model.Order) error {
+// record adds to the batch the event rows and the messages of a change that was made.
+func (s *Service) record(tx *store.Tx, b *store.Batch, topic string, from model.OrderState, c change, orders []*model.Order) error {
 	traced := traceID(tx.Statement.Context)
 	rows := make([]any, 0, 8*len(orders))
 	messages := make([]event.New, len(orders))
@@ -132,13 +136,10 @@ func (s *Service) record(tx *store.Tx, topic string, from model.OrderState, c ch
 			},
 		}
 	}
-	_, err := tx.Run("INSERT INTO order_events (order_id, version, from_state, to_state, actor, reason, trace_id, created_at) VALUES "+
+	b.Add("INSERT INTO order_events (order_id, version, from_state, to_state, actor, reason, trace_id, created_at) VALUES "+
 		strings.Repeat(", (?, ?, ?, ?, ?, ?, ?, ?)", len(orders))[2:], rows...)
-	if err != nil {
-		return err
-	}
 	tx.AfterCommit(s.relayed)
-	return event.Append(tx, messages...)
+	return event.Add(tx.Statement.Context, b, messages...)
 }
 
 // traceID returns the id of the context's trace, as 32 hexadecimal digits; empty outside a trace.

@@ -19,9 +19,9 @@ type insertion struct {
 // insertions caches insertion by reflect.Type.
 var insertions, schemas sync.Map
 
-// Insert writes rows in one statement, every column as it is in the row; ids must be set. It does what gorm's Create does, without
-// building the statement anew for each call; the hot paths use it.
-func Insert[T any](tx *Tx, rows ...T) error {
+// Insert adds to the batch that rows are inserted, in one statement, every column as it is in the row; ids must be set. It does
+// what gorm's Create does, without building the statement anew for each call; the hot paths use it.
+func Insert[T any](tx *Tx, b *Batch, rows ...T) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -37,8 +37,8 @@ func Insert[T any](tx *Tx, rows ...T) error {
 			args = append(args, v)
 		}
 	}
-	_, err = tx.Run(ins.head+strings.Repeat(", "+ins.row, len(rows))[2:], args...)
-	return err
+	b.Add(ins.head+strings.Repeat(", "+ins.row, len(rows))[2:], args...)
+	return nil
 }
 
 func insertionOf(tx *Tx, t reflect.Type, model any) (*insertion, error) {

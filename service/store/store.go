@@ -52,7 +52,7 @@ func OpenMySQL(ctx context.Context, dsn string, log *slog.Logger) (*Store, error
 	cfg.Loc = time.UTC
 	cfg.ClientFoundRows = false
 	cfg.InterpolateParams = true
-	cfg.MultiStatements = false
+	cfg.MultiStatements = true // for Batch; every statement of ours has its values in arguments, escaped by the driver
 	cfg.Collation = "utf8mb4_unicode_520_ci"
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 3 * time.Second

@@ -1,10 +1,13 @@
 package store_test
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
+	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/store/storetest"
 )
@@ -93,4 +96,76 @@ func TestTxRepeatsOnDeadlock(t *testing.T) {
 	if err := s.Read(t.Context()).Raw("SELECT SUM(updated_at) FROM settings").Scan(&sum).Error; err != nil || sum != 6 {
 		t.Errorf("sum = %d (%v), want 6: 2 rows from 1, raised twice each", sum, err)
 	}
+}
+
+// A batch runs in order in one transaction, tells which statement changed too few rows, and leaves nothing behind after an error.
+func TestBatch(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		short := errors.New("short")
+		names := func() (n []string) {
+			if err := s.Read(t.Context()).Raw("SELECT name FROM settings ORDER BY name").Scan(&n).Error; err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		send := func(add func(b *store.Batch)) error {
+			return s.Tx(t.Context(), func(tx *store.Tx) error {
+				var b store.Batch
+				add(&b)
+				return tx.Send(&b)
+			})
+		}
+		insert := "INSERT INTO settings (name, value, updated_at) VALUES (?, ?, ?)"
+		if err := send(func(b *store.Batch) {
+			b.Add(insert, "a", "it's; a \"?\" \\", model.Time(1))
+			b.Expect(1, short, "UPDATE settings SET value = CONCAT(value, ?) WHERE name = ?", "!", "a")
+			b.Add(insert, "b", "", 2)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		var value string
+		if err := s.Read(t.Context()).Raw("SELECT value FROM settings WHERE name = 'a'").Scan(&value).Error; err != nil || value != "it's; a \"?\" \\!" {
+			t.Errorf("value %q (%v)", value, err)
+		}
+		if err := send(func(b *store.Batch) {
+			b.Add(insert, "c", "", 1)
+			b.Expect(2, short, "UPDATE settings SET updated_at = 9 WHERE name IN (?, ?)", "a", "x")
+			b.Add(insert, "d", "", 1)
+		}); !errors.Is(err, short) {
+			t.Errorf("too few rows: %v, want short", err)
+		}
+		if err := send(func(b *store.Batch) {
+			b.Add(insert, "c", "", 1)
+			b.Add(insert, "a", "", 1)
+			b.Add(insert, "d", "", 1)
+		}); !store.IsDuplicate(err) {
+			t.Errorf("a duplicate: %v", err)
+		}
+		if got := names(); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("rows %v, want a and b", got)
+		}
+	})
+}
+
+// A context that ends inside a transaction takes everything back, also what a batch was about to write.
+func TestBatchAfterTheContextEnded(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		for range 20 {
+			ctx, cancel := context.WithCancel(t.Context())
+			err := s.Tx(ctx, func(tx *store.Tx) error {
+				cancel()
+				var b store.Batch
+				b.Add("INSERT INTO settings (name, value, updated_at) VALUES ('a', '', 1)")
+				b.Add("INSERT INTO settings (name, value, updated_at) VALUES ('b', '', 1)")
+				return tx.Send(&b)
+			})
+			if err == nil {
+				t.Fatal("a transaction whose context ended was committed")
+			}
+		}
+		var n int64
+		if err := s.Read(t.Context()).Raw("SELECT COUNT(*) FROM settings").Scan(&n).Error; err != nil || n != 0 {
+			t.Errorf("%d rows are left (%v)", n, err)
+		}
+	})
 }

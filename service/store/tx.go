@@ -22,6 +22,7 @@ import (
 // Tx is an open transaction. Functions that must run inside the caller's transaction take one.
 type Tx struct {
 	*gorm.DB
+	conn         *sql.Conn
 	dialect      Dialect
 	noSkipLocked bool
 	after        []func()
@@ -68,8 +69,9 @@ func (tx *Tx) Run(query string, args ...any) (int64, error) {
 func (tx *Tx) Dialect() Dialect { return tx.dialect }
 
 const (
-	txAttempts = 10
-	txLimit    = 20 * time.Second
+	txAttempts    = 10
+	beginAttempts = 3
+	txLimit       = 20 * time.Second
 )
 
 // Tx runs fn in a transaction at READ COMMITTED and commits it if fn returns nil. On a deadlock, a lock wait, a busy SQLite
@@ -110,25 +112,46 @@ func (s *Store) once(ctx context.Context, fn func(tx *Tx) error) (after []func()
 			return nil, ctx.Err()
 		}
 	}
-	raw := s.db.WithContext(ctx).Begin()
-	if raw.Error != nil {
-		return nil, raw.Error
+	conn, begun, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
 	}
-	tx := &Tx{DB: raw, dialect: s.dialect, noSkipLocked: s.noSkipLocked}
+	// The connection goes back to the pool, or out of it if it broke; the outcome is known by then.
+	defer func() { _ = conn.Close() }()
+	tx := &Tx{DB: s.db.Session(&gorm.Session{NewDB: true, Context: ctx}), conn: conn, dialect: s.dialect, noSkipLocked: s.noSkipLocked}
+	tx.Statement.ConnPool = begun
 	done := false
 	defer func() {
 		if !done { // fn panicked or failed; a rollback that fails too leaves the connection to the pool to discard
-			raw.Rollback()
+			_ = begun.Rollback()
 		}
 	}()
 	if err := fn(tx); err != nil {
 		return nil, err
 	}
 	done = true
-	if err := raw.Commit().Error; err != nil {
+	if err := begun.Commit(); err != nil {
 		return nil, err
 	}
 	return tx.after, nil
+}
+
+// begin takes a connection and begins a transaction on it. A connection that went stale in the pool is replaced.
+func (s *Store) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
+	for attempt := 1; ; attempt++ {
+		conn, err := s.sql.Conn(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		begun, err := conn.BeginTx(ctx, nil)
+		if err == nil {
+			return conn, begun, nil
+		}
+		_ = conn.Close()
+		if !errors.Is(err, driver.ErrBadConn) || attempt == beginAttempts {
+			return nil, nil, err
+		}
+	}
 }
 
 // Snapshot runs fn in one consistent read-only snapshot of the database.
