@@ -24,6 +24,7 @@ const recovery = 15 * time.Second
 
 // TestT01_KilledAndStartedAgain kills the shop over three unpaid orders and starts it before, at and after their deadline. Each
 // closes once, none early.
+// Case T01.
 func TestT01_KilledAndStartedAgain(t *testing.T) {
 	onBoth(t, func(t *testing.T, p parts) {
 		s := newShop(t, p)
@@ -55,6 +56,7 @@ func TestT01_KilledAndStartedAgain(t *testing.T) {
 
 // TestT12_TaskLostAndKilled takes the tasks out of Redis, as a claim that was acknowledged before its work would, and kills the
 // shop. The database still knows.
+// Case T12.
 func TestT12_TaskLostAndKilled(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, realParts(t))
@@ -128,6 +130,7 @@ func TestKilledWhileClosing(t *testing.T) {
 
 // TestT04T05_PolicyChanges changes the policy between two orders: the later one closes first, the earlier one keeps its deadline.
 // What closes does so within a few seconds of its deadline (T02).
+// Cases T04, T05.
 func TestT04T05_PolicyChanges(t *testing.T) {
 	onBoth(t, func(t *testing.T, p parts) {
 		s := newShop(t, p)
@@ -153,6 +156,7 @@ func TestT04T05_PolicyChanges(t *testing.T) {
 }
 
 // TestT14_ManyAtOnce has 500 orders fall due within a second while the shop serves.
+// Case T14.
 func TestT14_ManyAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, p parts) {
 		const shoppers, each = 10, 50

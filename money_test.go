@@ -7,6 +7,7 @@ import (
 )
 
 // TestT36_CallbackLost pays without a callback: the shopper's verify settles at once, and without it the query sweep.
+// Case T36.
 func TestT36_CallbackLost(t *testing.T) {
 	onBoth(t, func(t *testing.T, p parts) {
 		s := newShop(t, p)
@@ -27,6 +28,7 @@ func TestT36_CallbackLost(t *testing.T) {
 
 // TestT37_T10_AtTheDeadline pays without a callback and lets the deadline come: the close path finds the payment.
 // T10 beside it: paying was opened three times and dismissed, so the order closes.
+// Case T37.
 func TestT37_T10_AtTheDeadline(t *testing.T) {
 	onBoth(t, func(t *testing.T, p parts) {
 		s := newShop(t, p)
@@ -56,6 +58,7 @@ func TestT37_T10_AtTheDeadline(t *testing.T) {
 
 // TestT32_T38_PaidAfterTheClose closes an order that was opened for payment and then delivers the payment's callback, with stock
 // left and without. Either way the order stays closed, the money goes back once, and the merchant sees both.
+// Cases T32, T38.
 func TestT32_T38_PaidAfterTheClose(t *testing.T) {
 	onBoth(t, func(t *testing.T, p parts) {
 		s := newShop(t, p)

@@ -12,6 +12,7 @@ const patience = 2 * time.Second
 
 // TestT07_T15_C20_RedisIsAway stops Redis over waiting orders: orders are still accepted and still close, once; so when Redis
 // comes back empty.
+// Cases T15, C20.
 func TestT07_T15_C20_RedisIsAway(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, realParts(t))
@@ -82,6 +83,7 @@ func TestWithoutRedis(t *testing.T) {
 
 // TestT34_DatabaseIsAway stops MySQL: the shop says so and recovers by itself. A callback that came meanwhile is answered with an
 // error, sent again by WeChat, and has one effect.
+// Case T34.
 func TestT34_DatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, realParts(t))

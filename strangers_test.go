@@ -285,6 +285,7 @@ func eachTown(t *testing.T, test func(w *town)) {
 
 // A stranger who names somebody else's thing learns nothing and changes nothing, on every route of the table; its owner gets
 // something else than 404 by the same call.
+// Case T68.
 func TestT68_StrangersGet404OnEveryRoute(t *testing.T) {
 	eachTown(t, func(w *town) {
 		w.furnish()

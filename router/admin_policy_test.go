@@ -124,6 +124,7 @@ func TestPolicyOperations(t *testing.T) {
 	})
 }
 
+// Case T16.
 func TestT16_PolicyInTheWrongUnitIs422(t *testing.T) {
 	s := storetest.SQLite(t)
 	h, _ := newPolicyShop(t, s)

@@ -142,6 +142,7 @@ func TestCartOperations(t *testing.T) {
 	})
 }
 
+// Case T22.
 func TestT22_QuantitiesOutOfRangeAreRefused(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		h := newCartShop(t, s)

@@ -47,6 +47,7 @@ func bodyOf(t *testing.T, r Route) string {
 // open are the operations of the admin API that work without a token.
 var open = []string{"POST /api/admin/v1/auth/login"}
 
+// Case T70.
 func TestT70_EveryAdminRouteRefusesStrangers(t *testing.T) {
 	r := whole(t)
 	seen := 0

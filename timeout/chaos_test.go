@@ -13,6 +13,7 @@ import (
 
 // Three replicas, owners that schedule, renew and cancel all the time, and
 // one accident after another: every deadline is acted on once and none early.
+// Cases T03, T15.
 func TestT03_T15_Chaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute of accidents")

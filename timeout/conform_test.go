@@ -36,6 +36,7 @@ func TestT02_FiresWithinMillisecondsNeverEarly(t *testing.T) {
 }
 
 // Nobody called Schedule: a kill between commit and Schedule.
+// Case T01.
 func TestT01_UnscheduledDeadlinesAreFoundInTheTable(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *things, client redis.UniversalClient) {
 		s.add(t, map[string]int64{"before": in(-time.Hour), "at": in(0), "after": in(1500 * time.Millisecond)})
@@ -44,6 +45,7 @@ func TestT01_UnscheduledDeadlinesAreFoundInTheTable(t *testing.T) {
 	})
 }
 
+// Case T03.
 func TestT03_TwoEnginesOnOneStoreOneEffect(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *things, client redis.UniversalClient) {
 		a := start(t, node(t, s, client, "a"))
@@ -60,6 +62,7 @@ func TestT03_TwoEnginesOnOneStoreOneEffect(t *testing.T) {
 	})
 }
 
+// Case T14.
 func TestT14_ThousandsInOneSecond(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *things, client redis.UniversalClient) {
 		const n = 5000
@@ -116,6 +119,7 @@ func TestRenewAndCancel(t *testing.T) {
 
 // The owner moved the deadline and was killed before Renew: the old instant
 // fires, and the handler's word moves the task.
+// Case T04.
 func TestT04_MovedDeadlineWithoutRenew(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *things, client redis.UniversalClient) {
 		e := start(t, node(t, s, client, "a"))
@@ -126,6 +130,7 @@ func TestT04_MovedDeadlineWithoutRenew(t *testing.T) {
 }
 
 // A batch whose every transaction fails because of one task.
+// Case T06.
 func TestT06_PoisonTaskDiesAloneAndIsRetried(t *testing.T) {
 	for _, how := range []string{"fails the batch", "panics"} {
 		t.Run(how, func(t *testing.T) {
@@ -209,6 +214,7 @@ func TestAgainNeverCounts(t *testing.T) {
 	})
 }
 
+// Case T12.
 func TestT12_KilledAfterClaimOrBeforeAck(t *testing.T) {
 	for _, point := range []string{FailAfterClaim, FailBeforeAck} {
 		t.Run(point, func(t *testing.T) {

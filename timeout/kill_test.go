@@ -81,6 +81,7 @@ func spawn(t *testing.T, name, dsn, addr, point string, calls int) (*exec.Cmd, <
 
 // Replicas are killed after a claim, before an acknowledgement and at any
 // instant; what is left to do is done once, late by the bounds and no more.
+// Cases T01, T12.
 func TestT01_T12_KilledProcesses(t *testing.T) {
 	dsn, addr := testserver.MySQL(t), testserver.Redis(t)
 	s := newThings(openDB(t, "mysql", dsn, "schema/mysql.sql"))

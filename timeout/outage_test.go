@@ -27,6 +27,7 @@ func awaitFeed(t *testing.T, e *Engine, want feed) {
 
 // Redis stops with tasks in it, tasks are added while it is away, and it comes
 // back without its data: everything fires on time.
+// Case T15.
 func TestT07_T15_RedisStopsAndComesBackEmpty(t *testing.T) {
 	server := testserver.StartRedis(t, "--save", "", "--appendonly", "no")
 	s := newThings(mariaDB(t))
@@ -69,6 +70,7 @@ func TestT07_T15_RedisStopsAndComesBackEmpty(t *testing.T) {
 	}
 }
 
+// Case C20.
 func TestC20_RedisDownDuringTheSweep(t *testing.T) {
 	server := testserver.StartRedis(t)
 	s := newThings(mariaDB(t))
@@ -305,6 +307,7 @@ func TestStartRefusesAnotherShardCount(t *testing.T) {
 	}
 }
 
+// Case T16.
 func TestT16_RegisterAndScheduleRefuseWhatCannotWork(t *testing.T) {
 	s := newThings(sqliteDB(t))
 	e := node(t, s, nil, "a")

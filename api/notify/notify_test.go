@@ -291,6 +291,7 @@ func (s *shop) audited() {
 	}
 }
 
+// Case N01.
 func TestN01_TwiceInParallelAndAgain(t *testing.T) {
 	eachShop(t, func(s *shop) {
 		o, no := s.opened()
@@ -304,6 +305,7 @@ func TestN01_TwiceInParallelAndAgain(t *testing.T) {
 	})
 }
 
+// Cases T40, T41.
 func TestT40_T41_N03_N05_CallbacksThatDoNotFit(t *testing.T) {
 	eachShop(t, func(s *shop) {
 		for name, c := range map[string]struct {
@@ -375,6 +377,7 @@ func TestN06_N08_N09_CallbacksThatAreNotWeChats(t *testing.T) {
 	})
 }
 
+// Cases T34, T35, N16.
 func TestT34_T35_N16_FailsThenWorks(t *testing.T) {
 	eachShop(t, func(s *shop) {
 		o, no := s.opened()
@@ -409,6 +412,7 @@ func TestCallbackForAnUnknownNumber(t *testing.T) {
 	})
 }
 
+// Case C08.
 func TestC08_CallbackAfterTheClose(t *testing.T) {
 	eachShop(t, func(s *shop) {
 		o, no := s.opened()

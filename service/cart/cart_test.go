@@ -130,6 +130,7 @@ func TestAddingASKUThatIsThereAddsUp(t *testing.T) {
 	})
 }
 
+// Case T22.
 func TestT22_QuantityOutOfRangeStoresNothing(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s)
@@ -223,6 +224,7 @@ func TestT59_OnlyTheNamedItemsAreRemoved(t *testing.T) {
 	})
 }
 
+// Case T60.
 func TestT60_CartSaysWhyAnItemCannotBeBought(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s)

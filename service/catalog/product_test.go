@@ -139,6 +139,7 @@ func TestOptionsMayBeLeftOut(t *testing.T) {
 	})
 }
 
+// Case T60.
 func TestT60_ProductIsEditedAndASKURemoved(t *testing.T) {
 	each(t, func(t *testing.T, sh *shop) {
 		made := sh.add(t, shirt(sh))

@@ -88,6 +88,7 @@ func (h *shop) checkInvariants(t *testing.T) {
 	}
 }
 
+// Case T56.
 func TestT56_RushOfClaims(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		h := newShop(s)
@@ -230,6 +231,7 @@ func TestT50_LockRefusesWhatIsNotTheShoppersToUse(t *testing.T) {
 	})
 }
 
+// Case T48.
 func TestT48_CouponIsReturnedOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		h := newShop(s)

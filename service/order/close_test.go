@@ -32,6 +32,7 @@ func (tl *till) released(o *model.Order, want int64) {
 	}
 }
 
+// Case C11.
 func TestC11_NeverPrepaidClosesWithoutWeChat(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()
@@ -49,6 +50,7 @@ func TestC11_NeverPrepaidClosesWithoutWeChat(t *testing.T) {
 	})
 }
 
+// Case T09.
 func TestT09_T10_OpenedAndDismissedThenTheDeadline(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()
@@ -69,6 +71,7 @@ func TestT09_T10_OpenedAndDismissedThenTheDeadline(t *testing.T) {
 	})
 }
 
+// Case T37.
 func TestT37_DeadlineFindsThePayment(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()
@@ -83,6 +86,7 @@ func TestT37_DeadlineFindsThePayment(t *testing.T) {
 }
 
 // The shopper pays between WeChat's NOTPAY and our close call, which WeChat then refuses, in either of its spellings.
+// Case C01.
 func TestC01_C02_PaidBetweenQueryAndClose(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		for _, spelling := range []string{"new", "old"} {
@@ -117,6 +121,7 @@ func TestC02_OrderPaidWith403(t *testing.T) {
 	})
 }
 
+// Case C03.
 func TestC03_HundredSweepsAtOnce(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()
@@ -132,6 +137,7 @@ func TestC03_HundredSweepsAtOnce(t *testing.T) {
 	})
 }
 
+// Case C05.
 func TestC05_CloseFailsThreeTimes(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()
@@ -157,6 +163,7 @@ func TestC05_CloseFailsThreeTimes(t *testing.T) {
 }
 
 // The callback comes while the close path holds the claim, before and after its close call.
+// Case C07.
 func TestC07_CallbackDuringTheClaim(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		for _, op := range []string{"query", "close"} {
@@ -179,6 +186,7 @@ func TestC07_CallbackDuringTheClaim(t *testing.T) {
 }
 
 // WeChat closed the number, and yet says paid before we have written that it is closed.
+// Case C07.
 func TestC07_PaidBetweenCloseAndOurTransaction(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()
@@ -195,6 +203,7 @@ func TestC07_PaidBetweenCloseAndOurTransaction(t *testing.T) {
 	})
 }
 
+// Cases C08, T32, T38.
 func TestC08_T32_T38_CallbackAfterTheClose(t *testing.T) {
 	for name, sold := range map[string]bool{"with stock left": false, "sold out meanwhile": true} {
 		t.Run(name, func(t *testing.T) {
@@ -313,6 +322,7 @@ func TestStoredPrepayMakes404NoAnswer(t *testing.T) {
 	})
 }
 
+// Case C13.
 func TestC13_CancelAndSweepAtOnce(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		for _, attempted := range []bool{false, true} {
@@ -343,6 +353,7 @@ func TestC13_CancelAndSweepAtOnce(t *testing.T) {
 }
 
 // Everything that can close an order, a hundred times at once.
+// Case T03.
 func TestT03_EveryWayToCloseAtOnce(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		for _, attempted := range []bool{false, true} {
@@ -383,6 +394,7 @@ func TestT03_EveryWayToCloseAtOnce(t *testing.T) {
 }
 
 // Cancel has marked the order and asked WeChat; then the payment commits; then cancel writes.
+// Case T45.
 func TestT45_PaymentCommitsDuringCancel(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()
@@ -398,6 +410,7 @@ func TestT45_PaymentCommitsDuringCancel(t *testing.T) {
 	})
 }
 
+// Case T48.
 func TestT48_CouponComesBackOnce(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()
@@ -629,6 +642,7 @@ func TestBatchPassesOverLockedRows(t *testing.T) {
 	tl.want(two, "closed/timeout stock=9 coupon=available")
 }
 
+// Case T06.
 func TestT06_OnePoisonedOrderFailsAlone(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		bad, good := tl.unpaid(), tl.unpaid()

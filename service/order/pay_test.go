@@ -128,6 +128,7 @@ func TestPayInParallelMakesOneAttempt(t *testing.T) {
 	})
 }
 
+// Case C14.
 func TestC14_ClosedOrderIsNotOpenedAgain(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()
@@ -215,6 +216,7 @@ func TestPayWaitsForAClaim(t *testing.T) {
 	})
 }
 
+// Case T36.
 func TestT36_VerifyFindsThePayment(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()
@@ -239,6 +241,7 @@ func TestT36_VerifyFindsThePayment(t *testing.T) {
 	})
 }
 
+// Case T36.
 func TestT36_QuerySweepFindsThePayment(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()

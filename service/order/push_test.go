@@ -11,6 +11,7 @@ import (
 	"github.com/tidemall/tidemall/service/wechat"
 )
 
+// Case S09.
 func TestS09_SettlementPushAndConfirmAtOnce(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		inbox := payment.Inbox{Store: tl.Store, Now: tl.Now}

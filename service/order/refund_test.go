@@ -51,6 +51,7 @@ func (tl *till) refundNow(id int64) *model.Refund {
 	return r
 }
 
+// Case R08.
 func TestR08_PartialRefundsAddUp(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o, l := tl.three()
@@ -104,6 +105,7 @@ func TestR09_RefundsThatMakeNoSense(t *testing.T) {
 	})
 }
 
+// Case T63.
 func TestT63_TwoAdminsClickAndTheReplyIsLost(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.paid()
@@ -138,6 +140,7 @@ func TestT63_TwoAdminsClickAndTheReplyIsLost(t *testing.T) {
 	})
 }
 
+// Case R05.
 func TestR05_CreateTimedOutAndWeChatHasNone(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.paid()
@@ -158,6 +161,7 @@ func TestR05_CreateTimedOutAndWeChatHasNone(t *testing.T) {
 	})
 }
 
+// Cases R01, R02.
 func TestR01_R02_SuccessIsNeverTakenBack(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.paid()

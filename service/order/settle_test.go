@@ -12,6 +12,7 @@ import (
 	"github.com/tidemall/tidemall/service/wechat"
 )
 
+// Cases T33, N01.
 func TestT33_N01_SameWordManyTimes(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()
@@ -44,6 +45,7 @@ func TestT33_N01_SameWordManyTimes(t *testing.T) {
 	})
 }
 
+// Cases T31, N18.
 func TestT31_N18_WordAgainAfterShippingAndRefund(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		shipped, refunded := tl.paid(), tl.paid()
@@ -71,6 +73,7 @@ func TestT31_N18_WordAgainAfterShippingAndRefund(t *testing.T) {
 	})
 }
 
+// Cases T40, T41.
 func TestT40_T41_N03_N05_WordsThatDoNotFit(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.unpaid()

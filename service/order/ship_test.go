@@ -18,6 +18,7 @@ func (tl *till) ship(o *model.Order, parcels ...ShipmentParcel) error {
 	return err
 }
 
+// Case T64.
 func TestT64_ShipOnceAndConfirmOnce(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.paid()

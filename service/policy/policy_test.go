@@ -165,6 +165,7 @@ func TestRolloutIsAStableShareThatOnlyGrows(t *testing.T) {
 }
 
 // Order A is placed under 60 minutes; the policy changes to 10; order B gets 10 and A keeps its own.
+// Case T04.
 func TestT04_ChangeOfAPolicyCountsForTheNextOrder(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		p, other := started(t, s), started(t, s)
@@ -204,6 +205,7 @@ func TestAnotherReplicaFollowsBySelf(t *testing.T) {
 	}
 }
 
+// Case T05.
 func TestT05_WaitingOrdersKeepTheirDeadline(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		p := started(t, s)
@@ -230,6 +232,7 @@ func TestT05_WaitingOrdersKeepTheirDeadline(t *testing.T) {
 	})
 }
 
+// Case T16.
 func TestT16_DurationInTheWrongUnitIsRefused(t *testing.T) {
 	s := storetest.SQLite(t)
 	p := started(t, s)
