@@ -39,9 +39,6 @@ const (
 // ActorShopper names a shopper as the actor of a change.
 func ActorShopper(id int64) string { return "shopper:" + strconv.FormatInt(id, 10) }
 
-// ActorAdmin names an admin as the actor of a change.
-func ActorAdmin(id int64) string { return "admin:" + strconv.FormatInt(id, 10) }
-
 // Changed is the payload of every order message.
 type Changed struct {
 	OrderID     int64             `json:"order_id"`
