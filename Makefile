@@ -58,9 +58,16 @@ e2e: build ## the browser tests, in a real Chromium
 	@cd web/e2e && npm ci --no-audit --no-fund && node --test
 
 .PHONY: bench
-bench: bin/withservers ## the benchmarks; BENCH=regexp and COUNT=n for benchstat
+bench: bench-own $(if $(BENCH)$(PKG),,bench-peers) ## the benchmarks; BENCH=regexp and COUNT=n for benchstat
+
+.PHONY: bench-own
+bench-own: bin/withservers
 	@bin/withservers -redis -- go test $(NOUI) -run '^$$' -bench '$(or $(BENCH),.)' -benchmem \
 		-benchtime $(or $(BENCHTIME),1s) -count $(or $(COUNT),1) -timeout 60m $(or $(PKG),$(BENCHES))
+
+.PHONY: bench-peers
+bench-peers: bin/withservers ## the timeout module against what else could be used, as a table of ratios
+	@bin/withservers -redis -- go -C timeout/bench test -v -count 1 -timeout 60m $(TESTFLAGS) .
 
 .PHONY: check
 check: check-format check-vet check-lint check-modules check-generated check-compose ## formatting, vet, linters, generated files up to date
@@ -74,6 +81,7 @@ check-format:
 check-vet:
 	@go vet $(NOUI) ./...
 	@go -C tools vet ./testreport
+	@go -C timeout/bench vet ./...
 
 .PHONY: check-lint
 check-lint:
@@ -83,6 +91,7 @@ check-lint:
 check-modules:
 	@go mod verify
 	@cd tools && go mod verify
+	@cd timeout/bench && go mod verify
 
 # Compares the tree before and after, so that it works with uncommitted work in it.
 .PHONY: check-generated
