@@ -89,6 +89,23 @@ func (e *Engine) RetryDead(ctx context.Context, kind, key string) error {
 	return nil
 }
 
+// RetryAllDead does as RetryDead does with every task of the kind ("" means of
+// every kind) that is dead now, and returns how many those were. What it did
+// before an error stays done.
+func (e *Engine) RetryAllDead(ctx context.Context, kind string) (int, error) {
+	retried, until := 0, e.clock.Now().UnixMilli()
+	for {
+		tasks, err := e.failures.reviveSome(ctx, kind, until)
+		if err != nil || len(tasks) == 0 {
+			return retried, err
+		}
+		retried += len(tasks)
+		if err := e.Schedule(ctx, tasks...); err != nil {
+			e.log.Warn("retried tasks wait for the next look at their source", "tasks", len(tasks), "err", err)
+		}
+	}
+}
+
 const failureColumns = "kind, task_key, due, attempts, waits, next_at, dead_at, error, created_at, updated_at"
 
 // failures is the table task_failures.
@@ -194,6 +211,32 @@ func (f *failures) revive(ctx context.Context, kind, key string) (due int64, err
 		return 0, errors.Join(ErrNotDead, err)
 	}
 	return due, nil
+}
+
+// reviveSome deletes up to MaxBatch rows of tasks that died at the given
+// instant at the latest, and returns those tasks.
+func (f *failures) reviveSome(ctx context.Context, kind string, until int64) ([]Task, error) {
+	where, args := "dead_at <= ?", []any{until}
+	if kind != "" {
+		where, args = where+" AND kind = ?", append(args, kind)
+	}
+	rows, err := f.query(ctx, "SELECT "+failureColumns+" FROM task_failures WHERE "+where+" ORDER BY dead_at LIMIT ?", append(args, MaxBatch)...)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	byKind := map[string][]string{}
+	tasks := make([]Task, len(rows))
+	for i, r := range rows {
+		tasks[i] = Task{Kind: r.Kind, Key: r.Key, Due: r.Due}
+		byKind[r.Kind] = append(byKind[r.Kind], r.Key)
+	}
+	for kind, keys := range byKind {
+		query := "DELETE FROM task_failures WHERE kind = ? AND task_key IN (" + marks(len(keys)) + ") AND dead_at <= ?"
+		if _, err := f.db.ExecContext(ctx, query, append(keyArgs(kind, keys), until)...); err != nil {
+			return nil, err
+		}
+	}
+	return tasks, nil
 }
 
 func (f *failures) list(ctx context.Context, p Page) ([]Failure, int64, error) {
