@@ -10,6 +10,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
 const (
@@ -54,20 +56,15 @@ func (e *Engine) runBatch(l *lane, items []*item) {
 	if len(items) == 0 {
 		return
 	}
-	if e.fail(FailAfterClaim) {
-		e.near.finish(l, items...)
-		return
-	}
+	failpoint.Hit("timeout.claimed")
 	ctx, cancel := context.WithTimeout(ctx, handleTime)
 	defer cancel()
 	keeper := e.keep(ctx, cancel, l, items)
 	e.decide(ctx, l, items)
 	keeper.stop()
-	if e.fail(FailBeforeAck) {
-		e.near.finish(l, items...)
-		return
-	}
+	failpoint.Hit("timeout.handled")
 	e.settle(l, items)
+	failpoint.Hit("timeout.acknowledged")
 }
 
 // claim returns the items that may run, and lets go of the others.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
 // clockAlarm is how far Redis' and the database's clocks may be apart before
@@ -64,7 +66,9 @@ func newClock(db *sql.DB, client redis.UniversalClient, log *slog.Logger) *clock
 func (c *clock) Now() time.Time { return time.Unix(0, c.local()+c.offset.Load()) }
 
 // local is the wall time of the start plus the monotonic time since.
-func (c *clock) local() int64 { return c.start.UnixNano() + int64(time.Since(c.start)) }
+func (c *clock) local() int64 {
+	return c.start.UnixNano() + int64(time.Since(c.start)) + int64(failpoint.ClockOffset())
+}
 
 // bounds is what one reading says about an offset.
 type bounds struct{ low, high int64 }
@@ -133,7 +137,7 @@ func (c *clock) readSecond(ctx context.Context) (bounds, bool) {
 		}
 		c.dbClock = dbClockNo
 	}
-	return c.read(ctx, func(context.Context) (int64, error) { return time.Now().UnixNano(), nil })
+	return c.read(ctx, func(context.Context) (int64, error) { return time.Now().Add(failpoint.ClockOffset()).UnixNano(), nil })
 }
 
 // read takes the tightest of a few readings, one if that is tight enough.

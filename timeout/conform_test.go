@@ -214,31 +214,6 @@ func TestAgainNeverCounts(t *testing.T) {
 	})
 }
 
-// Case T12.
-func TestT12_KilledAfterClaimOrBeforeAck(t *testing.T) {
-	for _, point := range []string{FailAfterClaim, FailBeforeAck} {
-		t.Run(point, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, s *things, client redis.UniversalClient) {
-				var killed atomic.Bool
-				e := start(t, node(t, s, client, "a", func(o *Options, _ *Kind) {
-					o.Failpoint = func(p string) bool { return p == point && killed.CompareAndSwap(false, true) }
-				}))
-				schedule(t, e, s, ids(20, func(int) int64 { return in(200 * time.Millisecond) }))
-				began := time.Now()
-				s.awaitAllDone(t, 20*time.Second)
-				took := time.Since(began)
-				stop(t, e) // the last batch is through
-				if !killed.Load() {
-					t.Fatal("the failpoint was not reached")
-				}
-				if took > leaseTime+3*time.Second {
-					t.Errorf("%v after the kill", took)
-				}
-			})
-		})
-	}
-}
-
 func TestStopDuringLoad(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *things, client redis.UniversalClient) {
 		const n = 2000

@@ -40,18 +40,7 @@ type Options struct {
 	// IsOutage adds to the errors that never count against a task; those of
 	// contexts, the network and broken connections are known already.
 	IsOutage func(error) bool
-	// Failpoint is called at the points named Fail…; answering true abandons
-	// the batch there as a kill of the process would. For tests of crashes.
-	Failpoint func(point string) bool
 }
-
-// Points at which Options.Failpoint is asked.
-const (
-	// FailAfterClaim is after the claim, before the handler.
-	FailAfterClaim = "after-claim"
-	// FailBeforeAck is after the handler, before its outcomes are stored.
-	FailBeforeAck = "before-ack"
-)
 
 // Engine fires deadlines. Make it with New, Register every kind, Start it.
 type Engine struct {
@@ -249,8 +238,4 @@ func (e *Engine) feed() feed {
 		return feedSQL
 	}
 	return feedRedis
-}
-
-func (e *Engine) fail(point string) bool {
-	return e.o.Failpoint != nil && e.o.Failpoint(point)
 }

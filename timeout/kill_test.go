@@ -3,49 +3,46 @@ package timeout
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
-	"strconv"
-	"strings"
-	"sync/atomic"
-	"syscall"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/tidemall/tidemall/timeout/failpoint"
 	"github.com/tidemall/tidemall/timeout/testserver"
 )
 
-// envChild makes the test binary a replica: "node dsn redis point calls".
+// envChild makes the test binary a replica, described in JSON.
 const envChild = "TIDEMALL_TIMEOUT_TEST_CHILD"
 
-// runChild is a replica in a process of its own. At the given call of a
-// failpoint it kills itself, as kill -9 does.
+// replica describes a replica in a process of its own.
+type replica struct {
+	Node, Driver, DSN, Redis string
+}
+
+// runChild is the replica, until it is killed.
 func runChild(description string) {
-	var name, dsn, addr, point string
-	var calls int32
-	if _, err := fmt.Sscan(description, &name, &dsn, &addr, &point, &calls); err != nil {
+	var r replica
+	if err := json.Unmarshal([]byte(description), &r); err != nil {
 		panic(err)
 	}
-	db, err := sql.Open("mysql", dsn)
+	db, err := sql.Open(r.Driver, r.DSN)
 	if err != nil {
 		panic(err)
 	}
 	s := newThings(db)
-	var seen atomic.Int32
-	e, err := New(Options{
-		DB: db, Redis: redis.NewUniversalClient(RedisOptions([]string{addr})), Prefix: "shop1", Shards: 8, Node: name,
-		Log: slog.New(slog.DiscardHandler),
-		Failpoint: func(p string) bool {
-			if p == point && seen.Add(1) == calls {
-				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			}
-			return false
-		},
-	})
+	o := Options{DB: db, Prefix: "shop1", Shards: 8, Node: r.Node, Log: slog.New(slog.DiscardHandler)}
+	if r.Redis != "" {
+		o.Redis = redis.NewUniversalClient(RedisOptions([]string{r.Redis}))
+	}
+	e, err := New(o)
 	if err == nil {
 		err = e.Register(Kind{Name: s.kind, Handler: s, Source: s, Batch: 5})
 	}
@@ -55,14 +52,49 @@ func runChild(description string) {
 	if err != nil {
 		panic(err)
 	}
-	select {} // until killed
+	select {}
 }
 
-// spawn runs a replica and returns a channel that closes when it has ended.
-func spawn(t *testing.T, name, dsn, addr, point string, calls int) (*exec.Cmd, <-chan struct{}) {
+// child is the test binary once more, with failpoints in it.
+var child struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func childBinary(t *testing.T) string {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), envChild+"="+strings.Join([]string{name, dsn, addr, point, strconv.Itoa(calls)}, " "))
+	child.once.Do(func() {
+		if child.dir, child.err = os.MkdirTemp("", "timeout-child-"); child.err != nil {
+			return
+		}
+		out, err := exec.Command("go", "test", "-c", "-tags", "failpoint", "-o", filepath.Join(child.dir, "child"), ".").CombinedOutput()
+		if err != nil {
+			child.err = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	if child.err != nil {
+		t.Fatal(child.err)
+	}
+	return filepath.Join(child.dir, "child")
+}
+
+func removeChild() {
+	if child.dir != "" {
+		_ = os.RemoveAll(child.dir)
+	}
+}
+
+// spawn runs a replica that breaks at a failpoint, "" for none, and returns
+// a channel that closes when it has ended.
+func spawn(t *testing.T, r replica, point string) (*exec.Cmd, <-chan struct{}) {
+	t.Helper()
+	description, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(childBinary(t))
+	cmd.Env = append(os.Environ(), envChild+"="+string(description), failpoint.EnvPoint+"="+point)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -79,23 +111,62 @@ func spawn(t *testing.T, name, dsn, addr, point string, calls int) (*exec.Cmd, <
 	return cmd, ended
 }
 
+// spawnBroken runs a replica and returns when its failpoint has killed it.
+func spawnBroken(t *testing.T, r replica, point string) {
+	t.Helper()
+	cmd, ended := spawn(t, r, point)
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("the failpoint %s was not reached", point)
+	}
+	if got := cmd.ProcessState.String(); got != "signal: killed" {
+		t.Fatalf("the replica that was to break at %s: %s", point, got)
+	}
+}
+
+// A replica is killed between claim, handler and acknowledgement, over all
+// parts. What it had in hand is done once, late by a lease and no more.
+// Case T12.
+func TestT12_KilledAfterClaimOrBeforeAck(t *testing.T) {
+	for _, point := range []string{"timeout.claimed", "timeout.handled", "timeout.acknowledged"} {
+		for _, p := range everyParts {
+			t.Run(point+"/"+p.name, func(t *testing.T) {
+				t.Parallel()
+				r := replica{Node: "broken", Driver: p.driver, DSN: p.dsn(t)}
+				var client redis.UniversalClient
+				if p.redis != nil {
+					r.Redis = p.redis(t)
+					client = redisClient(t, r.Redis)
+				}
+				s := newThings(openTables(t, r.Driver, r.DSN))
+				s.add(t, ids(20, func(int) int64 { return in(200 * time.Millisecond) }))
+				spawnBroken(t, r, point)
+				began := time.Now()
+				start(t, node(t, s, client, "next"))
+				s.awaitAllDone(t, 20*time.Second)
+				if took := time.Since(began); took > leaseTime+memberTime+3*time.Second {
+					t.Errorf("%v after the kill", took)
+				}
+			})
+		}
+	}
+}
+
 // Replicas are killed after a claim, before an acknowledgement and at any
 // instant; what is left to do is done once, late by the bounds and no more.
 // Cases T01, T12.
 func TestT01_T12_KilledProcesses(t *testing.T) {
-	dsn, addr := testserver.MySQL(t), testserver.Redis(t)
-	s := newThings(openDB(t, "mysql", dsn, "schema/mysql.sql"))
+	r := replica{Driver: "mysql", DSN: testserver.MySQL(t), Redis: testserver.Redis(t)}
+	s := newThings(openTables(t, r.Driver, r.DSN))
 	s.add(t, ids(300, func(i int) int64 { return in(500*time.Millisecond + time.Duration(i)*20*time.Millisecond) }))
-	for i, point := range []string{FailAfterClaim, FailBeforeAck} {
-		_, ended := spawn(t, fmt.Sprintf("child%d", i), dsn, addr, point, 20)
-		select {
-		case <-ended:
-		case <-time.After(20 * time.Second):
-			t.Fatal("the failpoint was not reached")
-		}
+	for i, point := range []string{"timeout.claimed:20", "timeout.handled:20"} {
+		r.Node = fmt.Sprintf("child%d", i)
+		spawnBroken(t, r, point)
 	}
 	before := s.waitingNow(t)
-	third, ended := spawn(t, "child3", dsn, addr, "never", 1)
+	r.Node = "child3"
+	third, ended := spawn(t, r, "")
 	for deadline := time.Now().Add(20 * time.Second); s.waitingNow(t) > before-20; {
 		if time.Now().After(deadline) {
 			t.Fatal("the third replica does nothing")
@@ -109,7 +180,7 @@ func TestT01_T12_KilledProcesses(t *testing.T) {
 	if s.waitingNow(t) == 0 {
 		t.Fatal("nothing was left: the test shows nothing")
 	}
-	e := start(t, node(t, s, redisClient(t, addr), "last"))
+	e := start(t, node(t, s, redisClient(t, r.Redis), "last"))
 	s.awaitAllDone(t, leaseTime+memberTime+10*time.Second)
 	stats, err := e.Stats(context.Background())
 	if err != nil {

@@ -28,6 +28,10 @@ func TestMain(m *testing.M) {
 		runChild(description)
 	}
 	goleak.VerifyTestMain(m,
+		goleak.Cleanup(func(code int) {
+			removeChild()
+			os.Exit(code)
+		}),
 		// They live as long as the servers and pools of the test process.
 		goleak.IgnoreAnyFunction("github.com/tidemall/tidemall/timeout/testserver"),
 		goleak.IgnoreTopFunction("database/sql.(*DB).connectionOpener"))
@@ -35,26 +39,35 @@ func TestMain(m *testing.M) {
 
 // parts are the outside of an engine.
 type parts struct {
-	name  string
-	db    func(testing.TB) *sql.DB
-	redis func(testing.TB) string // address; nil for the database alone
+	name   string
+	driver string
+	dsn    func(testing.TB) string // of an empty database
+	redis  func(testing.TB) string // address; nil for the database alone
 }
+
+func (p parts) db(t testing.TB) *sql.DB { return openTables(t, p.driver, p.dsn(t)) }
 
 // everyParts is what the conformance tests run over.
 var everyParts = []parts{
-	{"miniredis+sqlite", sqliteDB, miniRedis},
-	{"redis+mariadb", mariaDB, realRedis},
-	{"sqlite alone", sqliteDB, nil},
-	{"mariadb alone", mariaDB, nil},
+	{"miniredis+sqlite", "sqlite", sqliteDSN, miniRedis},
+	{"redis+mariadb", "mysql", mysqlDSN, realRedis},
+	{"sqlite alone", "sqlite", sqliteDSN, nil},
+	{"mariadb alone", "mysql", mysqlDSN, nil},
 }
 
-func sqliteDB(t testing.TB) *sql.DB {
-	dsn := "file:" + t.TempDir() + "/shop.db?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(5000)&_txlock=immediate"
-	return openDB(t, "sqlite", dsn, "schema/sqlite.sql")
+func mysqlDSN(t testing.TB) string { return testserver.MySQL(t) }
+
+func sqliteDSN(t testing.TB) string {
+	return "file:" + t.TempDir() + "/shop.db?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(5000)&_txlock=immediate"
 }
 
-func mariaDB(t testing.TB) *sql.DB {
-	return openDB(t, "mysql", testserver.MySQL(t), "schema/mysql.sql")
+func sqliteDB(t testing.TB) *sql.DB { return openTables(t, "sqlite", sqliteDSN(t)) }
+
+func mariaDB(t testing.TB) *sql.DB { return openTables(t, "mysql", mysqlDSN(t)) }
+
+func openTables(t testing.TB, driver, dsn string) *sql.DB {
+	t.Helper()
+	return openDB(t, driver, dsn, "schema/"+driver+".sql")
 }
 
 func openDB(t testing.TB, driver, dsn, schema string) *sql.DB {
