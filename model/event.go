@@ -43,13 +43,26 @@ type TimeoutPolicy struct {
 	DeletedAt      Time   `gorm:"not null"` // a tombstone where not 0
 }
 
+// PolicyAction says how a version of a policy came to be.
+type PolicyAction string
+
+// What makes versions of a policy. Versions from before this was kept have none.
+const (
+	PolicyCreated    PolicyAction = "create"
+	PolicyUpdated    PolicyAction = "update"
+	PolicyRolledBack PolicyAction = "rollback"
+	PolicyRemoved    PolicyAction = "remove"
+)
+
 // TimeoutPolicyVersion keeps every version of a policy, for rollback and audit.
 type TimeoutPolicyVersion struct {
-	PolicyID       int64  `gorm:"primaryKey;autoIncrement:false"`
-	Version        int64  `gorm:"primaryKey;autoIncrement:false"`
-	DurationMS     int64  `gorm:"column:duration_ms;not null"`
-	Enabled        bool   `gorm:"not null"`
-	RolloutPercent int    `gorm:"not null"`
-	Actor          string `gorm:"size:64;not null"`
-	CreatedAt      Time   `gorm:"not null;autoCreateTime:false"`
+	PolicyID       int64        `gorm:"primaryKey;autoIncrement:false"`
+	Version        int64        `gorm:"primaryKey;autoIncrement:false"`
+	DurationMS     int64        `gorm:"column:duration_ms;not null"`
+	Enabled        bool         `gorm:"not null"`
+	RolloutPercent int          `gorm:"not null"`
+	Action         PolicyAction `gorm:"size:16;not null"`
+	FromVersion    int64        `gorm:"not null"` // whose values a rollback took; 0 otherwise
+	Actor          string       `gorm:"size:64;not null"`
+	CreatedAt      Time         `gorm:"not null;autoCreateTime:false"`
 }

@@ -13,10 +13,10 @@ func adminPolicies(g *group, p *admin.Policies) {
 		Summary: "List timeout policies", Description: "In the order in which they are tried: the most specific that is enabled and applies wins. A merchant is shown its own and those for all merchants.",
 	})
 	route(g, "GET", "/timeout-policies/{id}/versions", staff(account.TimeoutRead), p.Versions, doc{
-		Summary: "List all versions of a timeout policy",
+		Summary: "List all versions of a timeout policy", Description: "Newest first: what it said, who made it, when, and how; of a removed policy too.",
 	})
 	route(g, "POST", "/timeout-policies", staff(account.TimeoutWrite), p.Create, doc{
-		Summary: "Make a timeout policy", Status: 201, Description: "It sets the deadline of new orders; an order keeps the deadline it got.",
+		Summary: "Make a timeout policy", Status: 201, Description: "It sets the deadlines of what begins from then on; what waits keeps the deadline it got.",
 		Example: admin.PolicyBody{Stage: policy.StagePay, DurationMS: ten},
 	})
 	route(g, "PUT", "/timeout-policies/{id}", staff(account.TimeoutWrite), p.Update, doc{

@@ -114,10 +114,17 @@ func TestPolicyOperations(t *testing.T) {
 		got := as(t, h, "chief", "GET", global+"/versions", "", 200)
 		var versions []string
 		for _, v := range list(got.Body["list"]) {
-			versions = append(versions, fmt.Sprintf("%.0f:%.0f:%s", v["version"], v["duration_ms"], v["actor"]))
+			versions = append(versions, fmt.Sprintf("%.0f:%.0f:%s:%s:%v", v["version"], v["duration_ms"], v["actor"], v["action"], v["from_version"]))
 		}
-		if text := strings.Join(versions, " "); text != "5:600000:admin:9 4:1200000:admin:9 3:600000:admin:9 2:1200000:admin:9 1:600000:admin:9" {
+		if text := strings.Join(versions, " "); text != "5:600000:admin:9:rollback:1 4:1200000:admin:9:rollback:2 "+
+			"3:600000:admin:9:rollback:1 2:1200000:admin:9:update:<nil> 1:600000:admin:9:create:<nil>" {
 			t.Errorf("versions are %s", text)
+		}
+		for _, stage := range []string{"remind", "ship", "confirm", "aftersale"} {
+			off := as(t, h, "one", "POST", policies, `{"stage":"`+stage+`","merchant_id":1,"duration_ms":0}`, 201)
+			if off.Body["stage"] != stage || off.Body["duration_ms"] != 0.0 {
+				t.Errorf("%s without a deadline: %s", stage, off.Text)
+			}
 		}
 		as(t, h, "chief", "DELETE", global+"?version=5", "", 204)
 		refused(t, h, "chief", "PUT", global, `{"version":5}`, 404, fault.NotFoundError, "")

@@ -53,12 +53,15 @@ func policyReply(r model.TimeoutPolicy, err error) (*api.Reply[Policy], error) {
 
 // PolicyVersion is a former or the present version of a policy.
 type PolicyVersion struct {
-	Version        int64      `json:"version"`
-	DurationMS     int64      `json:"duration_ms"`
-	Enabled        bool       `json:"enabled"`
-	RolloutPercent int        `json:"rollout_percent"`
-	Actor          string     `json:"actor" doc:"Who made it" example:"admin:3"`
-	CreatedAt      model.Time `json:"created_at" format:"date-time"`
+	Version        int64 `json:"version"`
+	DurationMS     int64 `json:"duration_ms"`
+	Enabled        bool  `json:"enabled"`
+	RolloutPercent int   `json:"rollout_percent"`
+
+	Action      model.PolicyAction `json:"action,omitempty" enum:"create,update,rollback,remove" doc:"How it came to be"`
+	FromVersion int64              `json:"from_version,omitempty" doc:"The version whose values a rollback took"`
+	Actor       string             `json:"actor" doc:"Who made it" example:"admin:3"`
+	CreatedAt   model.Time         `json:"created_at" format:"date-time"`
 }
 
 // seeing is the merchant whose things are shown; 0, for the platform while it names none, means everybody's.
@@ -97,11 +100,11 @@ func (p *Policies) List(ctx context.Context, in *PolicyListInput) (*api.Reply[ap
 
 // PolicyBody is a new policy.
 type PolicyBody struct {
-	Stage          string `json:"stage" enum:"pay" doc:"pay: from placing an order to paying it; 30 minutes where no policy applies"`
+	Stage          string `json:"stage" enum:"pay,remind,ship,confirm,aftersale" doc:"pay: from placing an order to its close (30 minutes where no policy applies; 1 s to 30 days). remind: how long before that the shopper is reminded (10 minutes; to 30 days). ship: from paying to the alert that it is not shipped (48 hours; to 90 days). confirm: from shipping to completion by itself (7 days; to 90 days). aftersale: from asking for an after-sale to the alert that it is not answered (48 hours; to 30 days)"`
 	MerchantID     int64  `json:"merchant_id,omitempty" minimum:"1" maximum:"9007199254740991" doc:"Absent means every merchant, which only the platform may say"`
 	OrderType      string `json:"order_type,omitempty" enum:"goods,virtual" doc:"Absent means every type"`
 	BizLine        string `json:"biz_line,omitempty" minLength:"1" maxLength:"32" doc:"Absent means every business line"`
-	DurationMS     int64  `json:"duration_ms" minimum:"1000" maximum:"2592000000" doc:"In milliseconds: a second to 30 days"`
+	DurationMS     int64  `json:"duration_ms" minimum:"0" maximum:"7776000000" doc:"In milliseconds, from 1,000; 0 for no deadline, which pay cannot have"`
 	Enabled        *bool  `json:"enabled,omitempty" doc:"True where absent. One that is off leaves it to the next less specific"`
 	RolloutPercent *int   `json:"rollout_percent,omitempty" minimum:"0" maximum:"100" doc:"The share of orders that it is for; 100 where absent"`
 }
@@ -135,7 +138,7 @@ type PolicyUpdateBody struct {
 	MerchantID     *int64  `json:"merchant_id,omitempty" minimum:"1" maximum:"9007199254740991" doc:"May be repeated"`
 	OrderType      *string `json:"order_type,omitempty" maxLength:"16" doc:"May be repeated"`
 	BizLine        *string `json:"biz_line,omitempty" maxLength:"32" doc:"May be repeated"`
-	DurationMS     *int64  `json:"duration_ms,omitempty" minimum:"1000" maximum:"2592000000" doc:"In milliseconds: a second to 30 days"`
+	DurationMS     *int64  `json:"duration_ms,omitempty" minimum:"0" maximum:"7776000000" doc:"In milliseconds, from 1,000; 0 for no deadline, which pay cannot have"`
 	Enabled        *bool   `json:"enabled,omitempty"`
 	RolloutPercent *int    `json:"rollout_percent,omitempty" minimum:"0" maximum:"100"`
 	Version        int64   `json:"version" minimum:"1" maximum:"9007199254740991" doc:"The version that was read"`
@@ -204,7 +207,7 @@ func (p *Policies) Versions(ctx context.Context, in *PolicyInput) (*api.Reply[ap
 	for i, r := range rows {
 		out[i] = PolicyVersion{
 			Version: r.Version, DurationMS: r.DurationMS, Enabled: r.Enabled, RolloutPercent: r.RolloutPercent,
-			Actor: r.Actor, CreatedAt: r.CreatedAt,
+			Action: r.Action, FromVersion: r.FromVersion, Actor: r.Actor, CreatedAt: r.CreatedAt,
 		}
 	}
 	return api.NewAll(out), nil

@@ -2,9 +2,7 @@ package policy
 
 import (
 	"context"
-	"fmt"
 	"regexp"
-	"time"
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/fault"
@@ -88,7 +86,7 @@ func (p *Policies) Create(ctx context.Context, by By, d Draft) (model.TimeoutPol
 		if err := tx.Create(&row).Error; err != nil {
 			return err
 		}
-		return keep(tx, row, by.Actor)
+		return keep(tx, row, made{by.Actor, model.PolicyCreated, 0})
 	})
 	return row, p.changed(ctx, err)
 }
@@ -116,7 +114,7 @@ func (p *Policies) Update(ctx context.Context, by By, id int64, c Change) (model
 		if c.RolloutPercent != nil {
 			row.RolloutPercent = *c.RolloutPercent
 		}
-		return p.raise(tx, &row, by.Actor)
+		return p.raise(tx, &row, made{by.Actor, model.PolicyUpdated, 0})
 	})
 	return row, p.changed(ctx, err)
 }
@@ -146,7 +144,7 @@ func (p *Policies) Rollback(ctx context.Context, by By, id, version, to int64) (
 			return fault.New(fault.StateConflict).Say("没有可以回滚到的历史版本", "There is no such former version to go back to")
 		}
 		row.DurationMS, row.Enabled, row.RolloutPercent = former.DurationMS, former.Enabled, former.RolloutPercent
-		return p.raise(tx, &row, by.Actor)
+		return p.raise(tx, &row, made{by.Actor, model.PolicyRolledBack, former.Version})
 	})
 	return row, p.changed(ctx, err)
 }
@@ -162,7 +160,7 @@ func (p *Policies) Remove(ctx context.Context, by By, id, version int64) error {
 			return fault.New(fault.StaleVersion)
 		}
 		row.Enabled, row.DeletedAt = false, p.now()
-		return p.raise(tx, &row, by.Actor)
+		return p.raise(tx, &row, made{by.Actor, model.PolicyRemoved, 0})
 	})
 	return p.changed(ctx, err)
 }
@@ -180,7 +178,7 @@ func (p *Policies) changed(ctx context.Context, err error) error {
 }
 
 // raise stores the row's values as its next version.
-func (p *Policies) raise(tx *store.Tx, row *model.TimeoutPolicy, actor string) error {
+func (p *Policies) raise(tx *store.Tx, row *model.TimeoutPolicy, m made) error {
 	if err := check(Draft{row.Stage, row.MerchantID, row.OrderType, row.BizLine, row.DurationMS, row.Enabled, row.RolloutPercent}); err != nil {
 		return err
 	}
@@ -195,7 +193,7 @@ func (p *Policies) raise(tx *store.Tx, row *model.TimeoutPolicy, actor string) e
 	if n == 0 {
 		return fault.New(fault.StaleVersion)
 	}
-	return keep(tx, *row, actor)
+	return keep(tx, *row, m)
 }
 
 // locked reads a policy that by may change.
@@ -213,10 +211,17 @@ func locked(tx *store.Tx, by By, id int64) (model.TimeoutPolicy, error) {
 	return row, nil
 }
 
-func keep(tx *store.Tx, row model.TimeoutPolicy, actor string) error {
+// made says how a version came to be.
+type made struct {
+	actor  string
+	action model.PolicyAction
+	from   int64 // the version whose values a rollback took
+}
+
+func keep(tx *store.Tx, row model.TimeoutPolicy, m made) error {
 	return tx.Create(&model.TimeoutPolicyVersion{
-		PolicyID: row.ID, Version: row.Version, DurationMS: row.DurationMS, Enabled: row.Enabled,
-		RolloutPercent: row.RolloutPercent, Actor: actor, CreatedAt: row.ChangedAt,
+		PolicyID: row.ID, Version: row.Version, DurationMS: row.DurationMS, Enabled: row.Enabled, RolloutPercent: row.RolloutPercent,
+		Action: m.action, FromVersion: m.from, Actor: m.actor, CreatedAt: row.ChangedAt,
 	}).Error
 }
 
@@ -243,10 +248,8 @@ func check(d Draft) error {
 	if !known {
 		return bad.With("stage", fault.FieldChoice, "未知的阶段", "is not a known stage")
 	}
-	if d.DurationMS < s.min.Milliseconds() || d.DurationMS > s.max.Milliseconds() {
-		bad.With("duration_ms", fault.FieldRange,
-			fmt.Sprintf("须在 %d 到 %d 毫秒之间（%s 到 %s）", s.min.Milliseconds(), s.max.Milliseconds(), zh(s.min), zh(s.max)),
-			fmt.Sprintf("must be from %d to %d milliseconds (%s to %s)", s.min.Milliseconds(), s.max.Milliseconds(), s.min, s.max))
+	if !s.allows(d.DurationMS) {
+		bad.With("duration_ms", fault.FieldRange, s.rangeZH(), s.rangeEN())
 	}
 	if d.RolloutPercent < 0 || d.RolloutPercent > 100 {
 		bad.With("rollout_percent", fault.FieldRange, "须在 0 到 100 之间", "must be from 0 to 100")
@@ -261,12 +264,4 @@ func check(d Draft) error {
 		return bad
 	}
 	return nil
-}
-
-// zh says a whole number of seconds or days in Chinese.
-func zh(d time.Duration) string {
-	if d >= 24*time.Hour {
-		return fmt.Sprintf("%d 天", d/(24*time.Hour))
-	}
-	return fmt.Sprintf("%d 秒", d/time.Second)
 }

@@ -1,5 +1,6 @@
 // Package policy decides how long a stage of an order may take. Policies are rows that people change; every replica keeps them
-// in memory and follows a change within a second. A policy sets the deadline of new orders only: an order keeps the one it got.
+// in memory and follows a change within a second. A policy sets the deadlines of what begins from then on (an order placed, paid or
+// shipped, an after-sale asked for); what waits keeps the deadline it got.
 package policy
 
 import (
@@ -15,15 +16,8 @@ import (
 	"github.com/tidemall/tidemall/service/store"
 )
 
-// StagePay is the stage from placing an order to paying it.
-const StagePay = "pay"
-
-// stage is what the code knows of a stage: what counts without a policy, and what a policy may say.
-type stage struct{ builtIn, min, max time.Duration }
-
-var stages = map[string]stage{
-	StagePay: {builtIn: 30 * time.Minute, min: time.Second, max: 30 * 24 * time.Hour},
-}
+// follow is how often a replica looks for changed policies: often enough that a change is live everywhere within a second.
+const follow = 500 * time.Millisecond
 
 // Policies is the table of policies, in the database and in memory.
 type Policies struct {
@@ -48,7 +42,8 @@ func New(s *store.Store, now func() model.Time, log *slog.Logger) *Policies {
 		Meta: func(r model.TimeoutPolicy) replica.Meta {
 			return replica.Meta{ID: r.ID, Version: r.Version, ChangedAt: r.ChangedAt, DeletedAt: r.DeletedAt}
 		},
-		Apply: p.apply,
+		Apply:    p.apply,
+		Interval: follow,
 	})
 	return p
 }

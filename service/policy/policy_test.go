@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -191,16 +192,43 @@ func TestT04_ChangeOfAPolicyCountsForTheNextOrder(t *testing.T) {
 	})
 }
 
-func TestAnotherReplicaFollowsBySelf(t *testing.T) {
-	s := storetest.SQLite(t)
-	p, other := started(t, s), started(t, s)
-	row := create(t, p, pay(5*minute))
-	deadline := time.After(10 * time.Second)
-	for tick := time.NewTicker(10 * time.Millisecond); other.Resolve(StagePay, Query{}).PolicyID != row.ID; {
+// A change made on one replica is live on another one within a second, without a restart. Of five changes the slowest is left
+// out, for a machine that was busy with something else.
+func TestAnotherReplicaFollowsWithinASecond(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		p, other := started(t, s), started(t, s)
+		row := create(t, p, pay(5*minute))
+		var took []time.Duration
+		for i := range int64(5) {
+			changed, err := p.Update(t.Context(), platform, row.ID, Change{DurationMS: ptr((6 + i) * minute), Version: row.Version})
+			if err != nil {
+				t.Fatal(err)
+			}
+			row = changed
+			began := time.Now()
+			awaitVersion(t, other, row)
+			took = append(took, time.Since(began))
+		}
+		slices.Sort(took)
+		if took[3] > time.Second {
+			t.Errorf("seen after %v, want within a second", took)
+		}
+	})
+}
+
+// awaitVersion returns when the replica decides by this version of the policy.
+func awaitVersion(t *testing.T, p *Policies, row model.TimeoutPolicy) {
+	t.Helper()
+	late := time.After(10 * time.Second)
+	for tick := time.NewTicker(5 * time.Millisecond); ; {
+		if d := p.Resolve(row.Stage, Query{}); d.PolicyID == row.ID && d.Version == row.Version {
+			tick.Stop()
+			return
+		}
 		select {
 		case <-tick.C:
-		case <-deadline:
-			t.Fatal("the other replica never saw the policy")
+		case <-late:
+			t.Fatalf("the other replica never saw version %d", row.Version)
 		}
 	}
 }
@@ -344,9 +372,11 @@ func TestVersionsAndRollback(t *testing.T) {
 		}
 		var got []string
 		for _, v := range versions {
-			got = append(got, fmt.Sprintf("%d %d %d %s", v.Version, v.DurationMS, v.RolloutPercent, v.Actor))
+			got = append(got, fmt.Sprintf("%d %d %d %s %s %d", v.Version, v.DurationMS, v.RolloutPercent, v.Actor, v.Action, v.FromVersion))
 		}
-		want := []string{"4 600000 50 admin:1", "3 3600000 100 admin:2", "2 600000 50 admin:1", "1 3600000 100 admin:1"}
+		want := []string{
+			"4 600000 50 admin:1 rollback 2", "3 3600000 100 admin:2 rollback 1", "2 600000 50 admin:1 update 0", "1 3600000 100 admin:1 create 0",
+		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("versions %q, want %q", got, want)
 		}
@@ -358,6 +388,9 @@ func TestVersionsAndRollback(t *testing.T) {
 		}
 		if err := p.Remove(t.Context(), platform, row.ID, 5); !fault.Is(err, fault.NotFoundError) {
 			t.Errorf("second removal: %v, want not_found", err)
+		}
+		if last, err := p.Versions(t.Context(), 0, row.ID); err != nil || len(last) != 5 || last[0].Action != model.PolicyRemoved || last[0].Enabled {
+			t.Errorf("versions of a removed policy %+v (%v), want the removal as the fifth", last, err)
 		}
 	})
 }

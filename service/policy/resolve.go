@@ -19,14 +19,15 @@ type Query struct {
 	OrderNo string
 }
 
-// Decision is how long the stage may take and which policy said so; PolicyID 0 is the built-in one.
+// Decision is how long the stage may take and which policy said so; PolicyID 0 is the built-in one. Duration 0 is a stage without
+// a deadline, which StagePay never is.
 type Decision struct {
 	Duration time.Duration
 	PolicyID int64
 	Version  int64
 }
 
-// Resolve chooses the policy for a new order. Of the enabled policies of the stage that apply to the query and whose share of
+// Resolve chooses the policy for a stage of an order that begins. Of the enabled policies of the stage that apply to the query and whose share of
 // orders it falls in, the most specific one wins: one for the merchant before one for all, then one for the order type, then
 // one for the business line; of two alike the newer. Where none is left the stage's built-in duration counts, so the pay
 // deadline can never be off. It reads memory only and never fails; an unknown stage gives the zero Decision.
