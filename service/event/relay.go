@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/store"
+	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
 const (
@@ -187,6 +188,7 @@ func (r *Relay) round(ctx context.Context) (n int, err error) {
 		r.log.Debug("rows behind an unsent one stay due", "error", err)
 	}
 	if len(batch.msgs) > 0 {
+		failpoint.Hit("relay.leased")
 		r.deliverAll(ctx, batch)
 	}
 	return len(batch.msgs) + off, nil
@@ -225,7 +227,9 @@ func (r *Relay) deliverAll(ctx context.Context, b batch) {
 		if r.crash != nil && r.crash() {
 			continue
 		}
+		failpoint.Hit("relay.delivered")
 		r.mark(b, group)
+		failpoint.Hit("relay.marked")
 	}
 }
 

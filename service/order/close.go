@@ -12,6 +12,7 @@ import (
 	"github.com/tidemall/tidemall/service/payment"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/wechat"
+	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
 // What a closing order waits for (orders.closing_note).
@@ -105,11 +106,13 @@ func (s *Service) byIDView(ctx context.Context, id int64) (*View, error) {
 // it is not due, or not what it was, any more.
 func (s *Service) closeStep(ctx context.Context, id int64, c closing) (progress, error) {
 	o, attempts, err := s.claimClosing(ctx, id, c)
+	failpoint.Hit("close.claimed")
 	if err != nil || o.State != model.OrderPending {
 		return progress{}, err
 	}
 	for _, a := range attempts {
 		end, err := s.endAtWeChat(ctx, a)
+		failpoint.Hit("close.ended")
 		switch {
 		case err != nil:
 			return progress{}, err
@@ -121,7 +124,7 @@ func (s *Service) closeStep(ctx context.Context, id int64, c closing) (progress,
 			return s.park(ctx, o, progress{next: end.wait})
 		}
 	}
-	return progress{}, s.Store.Tx(ctx, func(tx *store.Tx) error {
+	err = s.Store.Tx(ctx, func(tx *store.Tx) error {
 		now, token := s.Now(), o.ClaimToken
 		locked, err := s.lock(tx, o.ID)
 		if err != nil || locked.State != model.OrderPending {
@@ -132,8 +135,11 @@ func (s *Service) closeStep(ctx context.Context, id int64, c closing) (progress,
 		if err == nil && !ok {
 			return errMoved
 		}
+		failpoint.Hit("close.written")
 		return err
 	})
+	failpoint.Hit("close.committed")
+	return progress{}, err
 }
 
 // claimClosing is step 1. The order comes back as it is after it, with the attempts that may still bring money. Its closing
@@ -174,6 +180,7 @@ func (s *Service) claimClosing(ctx context.Context, id int64, c closing) (o *mod
 			return errMoved
 		}
 		attempts, err = payment.LiveAttempts(tx.DB, o.ID)
+		failpoint.Hit("close.marked")
 		return err
 	})
 	return o, attempts, err
@@ -217,6 +224,7 @@ func (s *Service) park(ctx context.Context, o *model.Order, p progress) (progres
 		return tx.Exec("UPDATE orders SET claim_token = '', claim_until = 0, closing_next_at = ?, closing_note = ?, updated_at = ? WHERE id = ? AND state = ? AND claim_token = ?",
 			next, note, s.Now(), o.ID, model.OrderPending, o.ClaimToken).Error
 	})
+	failpoint.Hit("close.parked")
 	return p, err
 }
 
@@ -270,6 +278,7 @@ type ending struct {
 // ended, with the close call agreeing, and both again a little later. The error is the database's.
 func (s *Service) endAtWeChat(ctx context.Context, a *model.PaymentAttempt) (ending, error) {
 	t, err := s.WeChat.Query(ctx, a.OutTradeNo)
+	failpoint.Hit("close.queried")
 	switch {
 	case err == nil && t.TradeState.Paid():
 		return ending{paid: &t}, nil
@@ -319,6 +328,7 @@ func (s *Service) endMissing(ctx context.Context, a *model.PaymentAttempt) (endi
 		return ending{wait: a.MissingAt.Add(missingPause)}, nil
 	}
 	err := s.WeChat.Close(ctx, a.OutTradeNo)
+	failpoint.Hit("close.unknown")
 	switch wechat.KindOf(err) {
 	case "", wechat.KindNotFound:
 	case wechat.KindClosed:
@@ -330,5 +340,6 @@ func (s *Service) endMissing(ctx context.Context, a *model.PaymentAttempt) (endi
 		return ending{}, nil
 	}
 	err = s.Store.Tx(ctx, func(tx *store.Tx) error { return payment.MarkMissing(tx, a, s.Now()) })
+	failpoint.Hit("close.missing")
 	return ending{wait: a.MissingAt.Add(missingPause)}, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/timeout"
+	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
 // errLocked is why a task is run again: somebody else has the order's row lock, and may be about to change it.
@@ -35,8 +36,10 @@ func (s *Service) closeDue(ctx context.Context, tasks []timeout.Task) []timeout.
 	var b batch
 	err := s.Store.Tx(ctx, func(tx *store.Tx) (err error) {
 		b, err = s.closeBatch(tx, tasks, at, ids)
+		failpoint.Hit("due.written")
 		return err
 	})
+	failpoint.Hit("due.committed")
 	switch {
 	case errors.Is(err, errMoved):
 		return timeout.All(tasks, timeout.Again(err))
@@ -55,6 +58,7 @@ func (s *Service) closeDue(ctx context.Context, tasks []timeout.Task) []timeout.
 			closing[i] = closingTask(o.ID, *o.ClosingNextAt)
 		}
 		s.schedule(ctx, closing...)
+		failpoint.Hit("due.scheduled")
 	}
 	return out
 }

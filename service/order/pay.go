@@ -13,6 +13,7 @@ import (
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/wechat"
 	"github.com/tidemall/tidemall/timeout"
+	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
 // payRounds bounds how often Pay begins anew: an old number to end, a number that WeChat turns out to have closed.
@@ -44,7 +45,9 @@ func (s *Service) Pay(ctx context.Context, shopperID int64, no string) (wechat.R
 			}
 			continue
 		}
+		failpoint.Hit("pay.begun")
 		prepayID, err := s.prepay(ctx, a)
+		failpoint.Hit("pay.called")
 		switch wechat.KindOf(err) {
 		case "":
 			return s.opened(ctx, a, prepayID)
@@ -220,6 +223,7 @@ func (s *Service) opened(ctx context.Context, a *model.PaymentAttempt, prepayID 
 	if err != nil {
 		return wechat.RequestPayment{}, err
 	}
+	failpoint.Hit("pay.stored")
 	if err := payable(o); err != nil {
 		if closeErr := s.WeChat.Close(ctx, a.OutTradeNo); closeErr != nil && wechat.KindOf(closeErr) != wechat.KindPaid {
 			s.Log.WarnContext(ctx, "a number that nobody can pay any more could not be closed", "out_trade_no", a.OutTradeNo, "error", closeErr)

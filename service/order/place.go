@@ -17,6 +17,7 @@ import (
 	"github.com/tidemall/tidemall/service/policy"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/timeout"
+	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
 // KindPay is the timeout kind of an unpaid order's deadline (orders.pay_deadline). Its key is the order's id.
@@ -122,11 +123,15 @@ func (s *Service) place(tx *store.Tx, d draft) (*model.Order, error) {
 	} else {
 		ctx := tx.Statement.Context
 		tx.AfterCommit(func() {
+			failpoint.Hit("place.committed")
 			s.schedule(context.WithoutCancel(ctx), timeout.Task{Kind: KindPay, Key: strconv.FormatInt(o.ID, 10), Due: int64(o.PayDeadline)})
+			failpoint.Hit("place.scheduled")
 		})
 	}
 	inventory.Reserve(&b, lines, ActorShopper(d.shopperID), now)
-	return o, tx.Send(&b)
+	err = tx.Send(&b)
+	failpoint.Hit("place.written")
+	return o, err
 }
 
 // compose makes the rows of the order from its quote.

@@ -13,6 +13,7 @@ import (
 	"github.com/tidemall/tidemall/service/payment"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/wechat"
+	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
 // MisfitError says that a word of WeChat's does not fit what we know; an anomaly was recorded and nothing settled.
@@ -60,8 +61,10 @@ func (s *Service) Settle(ctx context.Context, t wechat.Transaction) (Settled, er
 	var odd string
 	err = s.Store.Tx(ctx, func(tx *store.Tx) (err error) {
 		got, odd, err = s.settle(tx, t, a.ID, ids)
+		failpoint.Hit("settle.written")
 		return err
 	})
+	failpoint.Hit("settle.committed")
 	if err == nil && odd != "" {
 		err = s.Misfit(ctx, t, "transaction_id", odd)
 	}
