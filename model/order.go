@@ -57,6 +57,9 @@ type Order struct {
 	Version       int64  `gorm:"not null"` // rises only together with an OrderEvent
 	CreatedAt     Time   `gorm:"not null;autoCreateTime:false;index:ix_orders_merchant,priority:2;index:ix_orders_merchant_state,priority:3;index:ix_orders_shopper,priority:2;index:ix_orders_shopper_state,priority:3"`
 	UpdatedAt     Time   `gorm:"not null;autoUpdateTime:false"`
+	// TraceParent is the W3C traceparent of the order's placing, so that whatever happens to it later continues that trace; empty
+	// for an order that was placed outside any trace.
+	TraceParent string `gorm:"size:55;not null"`
 }
 
 // OrderLine is one SKU of an order as it was when the order was placed. DiscountFen and AdjustmentFen are this line's exact

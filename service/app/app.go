@@ -123,6 +123,7 @@ func (a *App) wire(ctx context.Context) error {
 	a.Orders = order.New(order.Deps{
 		Store: s, Now: now, Log: log, Catalog: a.Catalog, Policies: a.Policies, Tasks: a.Engine, WeChat: a.WeChat,
 		Relayed: func() { a.Relay.Wake() }, MaxUnpaid: int64(cfg.Order.MaxUnpaid), Zone: cfg.Zone(),
+		Tracer: otel.Tracer("tidemall/order"),
 	})
 	for _, k := range a.Orders.Kinds() {
 		if err := a.Engine.Register(k); err != nil {

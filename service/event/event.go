@@ -77,7 +77,7 @@ func Append(tx *store.Tx, msgs ...New) error {
 // Add is Append for a batch that the caller sends. The context's trace is that of messages that name none.
 func Add(ctx context.Context, b *store.Batch, msgs ...New) error {
 	const row = ", (?, ?, ?, ?, ?, ?, 'pending', ?, '', 0, 0, '', ?, 0)"
-	trace := traceOf(ctx)
+	trace := TraceParent(ctx)
 	for some := range slices.Chunk(msgs, appendRows) {
 		args := make([]any, 0, 8*len(some))
 		for _, m := range some {
@@ -117,13 +117,15 @@ func Once(tx *store.Tx, subscriber string, m Message, now model.Time) (first boo
 
 var w3c propagation.TraceContext
 
-func traceOf(ctx context.Context) string {
+// TraceParent returns the W3C traceparent of the context's span, 55 characters; empty outside a trace.
+func TraceParent(ctx context.Context) string {
 	carrier := propagation.MapCarrier{}
 	w3c.Inject(ctx, carrier)
 	return carrier["traceparent"]
 }
 
-// withTrace returns a context in which spans continue the trace of the change that the message tells of.
-func withTrace(ctx context.Context, traceparent string) context.Context {
+// WithTrace returns a context in which spans continue the trace of a traceparent. One that is empty or damaged leaves the context
+// as it is.
+func WithTrace(ctx context.Context, traceparent string) context.Context {
 	return w3c.Extract(ctx, propagation.MapCarrier{"traceparent": traceparent})
 }

@@ -246,7 +246,7 @@ func (r *Relay) one(ctx context.Context, b batch, m Message) result {
 	if ctx.Err() != nil || left <= 0 {
 		return result{Message: m, givenBack: true}
 	}
-	dctx, cancel := context.WithTimeout(withTrace(r.deliver, m.Trace), left)
+	dctx, cancel := context.WithTimeout(WithTrace(r.deliver, m.Trace), left)
 	defer cancel()
 	res := result{Message: m}
 	for _, sub := range r.subs[m.Topic] {

@@ -110,6 +110,14 @@ func (s *Service) closeStep(ctx context.Context, id int64, c closing) (progress,
 	if err != nil || o.State != model.OrderPending {
 		return progress{}, err
 	}
+	ctx, span := s.follow(ctx, "order.close", o)
+	p, err := s.closeClaimed(ctx, o, attempts, c)
+	ended(span, err)
+	return p, err
+}
+
+// closeClaimed is steps 2 and 3.
+func (s *Service) closeClaimed(ctx context.Context, o *model.Order, attempts []*model.PaymentAttempt, c closing) (progress, error) {
 	for _, a := range attempts {
 		end, err := s.endAtWeChat(ctx, a)
 		failpoint.Hit("close.ended")

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 	"gorm.io/gorm"
 
 	"github.com/tidemall/tidemall/model"
@@ -48,6 +50,8 @@ type Deps struct {
 	MaxUnpaid int64
 	// Zone is the shop's time zone; order numbers carry its date.
 	Zone *time.Location
+	// Tracer makes the spans of what is done about orders; nil makes none.
+	Tracer trace.Tracer
 }
 
 // Service is safe for concurrent use; many replicas may run over one database.
@@ -57,7 +61,12 @@ type Service struct {
 }
 
 // New returns the service.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(d Deps) *Service {
+	if d.Tracer == nil {
+		d.Tracer = noop.NewTracerProvider().Tracer("")
+	}
+	return &Service{Deps: d}
+}
 
 // lock reads the order under its row lock. not_found if there is none.
 func (s *Service) lock(tx *store.Tx, id int64) (*model.Order, error) {

@@ -9,9 +9,12 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/cart"
 	"github.com/tidemall/tidemall/service/coupon"
+	"github.com/tidemall/tidemall/service/event"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/inventory"
 	"github.com/tidemall/tidemall/service/policy"
@@ -47,6 +50,7 @@ type draft struct {
 	Placement
 	shopperID int64
 	hash      string
+	trace     string // the traceparent of the placing
 	orderID   int64
 	lineID    int64 // the first of as many as there are items
 }
@@ -54,7 +58,18 @@ type draft struct {
 // Place makes an order of a basket, or returns the one that the same Idempotency-Key made before. Beside the errors of
 // Quote: price_changed (with the new quote as an extra member "quote"), unpaid_limit, address_required,
 // idempotency_key_reused, rate_limited. A payable of 0 is paid at once. The deadline is scheduled after the commit.
-func (s *Service) Place(ctx context.Context, shopperID int64, p Placement) (*model.Order, error) {
+func (s *Service) Place(ctx context.Context, shopperID int64, p Placement) (o *model.Order, err error) {
+	ctx, span := s.Tracer.Start(ctx, "order.place")
+	defer func() {
+		if o != nil {
+			span.SetAttributes(attribute.Int64("order.id", o.ID), attribute.String("order.no", o.No))
+		}
+		ended(span, err)
+	}()
+	return s.placeOnce(ctx, shopperID, p)
+}
+
+func (s *Service) placeOnce(ctx context.Context, shopperID int64, p Placement) (*model.Order, error) {
 	hash, err := p.hash()
 	if err != nil {
 		return nil, err
@@ -64,7 +79,7 @@ func (s *Service) Place(ctx context.Context, shopperID int64, p Placement) (*mod
 		return nil, err
 	}
 	defer leave()
-	d := draft{Placement: p, shopperID: shopperID, hash: hash}
+	d := draft{Placement: p, shopperID: shopperID, hash: hash, trace: event.TraceParent(ctx)}
 	if d.orderID, err = s.Store.NextIDs(ctx, "orders", 1); err != nil {
 		return nil, err
 	}
@@ -141,6 +156,7 @@ func (s *Service) compose(d draft, q *Quote, address *model.OrderAddress, now mo
 		State: model.OrderPending, OrderType: model.OrderTypeVirtual,
 		GoodsFen: q.GoodsFen, DiscountFen: q.DiscountFen, FreightFen: *q.FreightFen, PayableFen: q.PayableFen,
 		CouponID: d.CouponID, Remark: d.Remark, IdemKey: d.Key, IdemHash: d.hash, Version: 1, CreatedAt: now, UpdatedAt: now,
+		TraceParent: d.trace,
 	}
 	lines := make([]model.OrderLine, len(q.Lines))
 	for i, l := range q.Lines {

@@ -222,7 +222,8 @@ func (s *Service) insertRefund(tx *store.Tx, o *model.Order, p *model.Payment, r
 		next := now.Add(refundStart)
 		r.NextAt = &next
 	}
-	if err := payment.CreateRefund(tx, r, parts); err != nil {
+	_, traceparent := s.step(tx, payment.TopicRefundCreated, o)
+	if err := payment.CreateRefund(tx, r, parts, traceparent); err != nil {
 		return err
 	}
 	for _, part := range parts {

@@ -268,7 +268,7 @@ func (s *Service) refundFailed(tx *store.Tx, r *model.Refund, said string, now m
 // refundSucceeded is the one place where a refund has its effects: the order's sums, stock of what was not shipped, the coupon
 // and the order's end when everything is refunded. A late payment's refund touches none of them.
 func (s *Service) refundSucceeded(tx *store.Tx, o *model.Order, r *model.Refund, refundID string, now model.Time) error {
-	ok, err := payment.MoveRefund(tx, r, model.RefundSuccess, now, map[string]any{"refund_id": refundID, "error": "", "next_at": nil, "ended_at": now})
+	ok, err := payment.RefundSucceeded(tx, r, now, refundID, traceOf(tx.Statement.Context, o))
 	if err != nil || !ok {
 		return err
 	}

@@ -162,11 +162,12 @@ func (s *Service) settleLate(tx *store.Tx, o *model.Order, p *model.Payment, ref
 	case o.State != model.OrderClosed:
 		r.Reason = "重复支付，自动退款"
 	}
-	if err := payment.CreateRefund(tx, r, nil); err != nil {
+	_, traceparent := s.step(tx, payment.TopicLate, o)
+	if err := payment.CreateRefund(tx, r, nil, traceparent); err != nil {
 		return err
 	}
 	tx.AfterCommit(s.relayed)
-	if err := event.Append(tx, payment.LateMessage(p, r.ID)); err != nil {
+	if err := event.Append(tx, payment.LateMessage(p, r.ID, traceparent)); err != nil {
 		return err
 	}
 	return payment.Report(tx, model.Anomaly{

@@ -1,14 +1,11 @@
 package order
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/event"
@@ -120,13 +117,13 @@ func versionsOf(orders []*model.Order) (string, []any) {
 
 // record adds to the batch the event rows and the messages of a change that was made.
 func (s *Service) record(tx *store.Tx, b *store.Batch, topic string, from model.OrderState, c change, orders []*model.Order) error {
-	traced := traceID(tx.Statement.Context)
 	rows := make([]any, 0, 8*len(orders))
 	messages := make([]event.New, len(orders))
 	for i, o := range orders {
-		rows = append(rows, o.ID, o.Version, from, o.State, c.actor, c.reason, traced, c.at)
+		traceID, traceparent := s.step(tx, topic, o)
+		rows = append(rows, o.ID, o.Version, from, o.State, c.actor, c.reason, traceID, c.at)
 		messages[i] = event.New{
-			Topic: topic, Key: fmt.Sprintf("order:%d", o.ID), Seq: o.Version, MerchantID: o.MerchantID, At: c.at,
+			Topic: topic, Key: fmt.Sprintf("order:%d", o.ID), Seq: o.Version, MerchantID: o.MerchantID, At: c.at, Trace: traceparent,
 			Payload: Changed{
 				OrderID: o.ID, No: o.No, MerchantID: o.MerchantID, ShopperID: o.ShopperID, State: o.State,
 				CloseReason: o.CloseReason, PayableFen: o.PayableFen, Version: o.Version, At: c.at,
@@ -137,13 +134,4 @@ func (s *Service) record(tx *store.Tx, b *store.Batch, topic string, from model.
 		strings.Repeat(", (?, ?, ?, ?, ?, ?, ?, ?)", len(orders))[2:], rows...)
 	tx.AfterCommit(s.relayed)
 	return event.Add(tx.Statement.Context, b, messages...)
-}
-
-// traceID returns the id of the context's trace, as 32 hexadecimal digits; empty outside a trace.
-func traceID(ctx context.Context) string {
-	span := trace.SpanContextFromContext(ctx)
-	if !span.IsValid() {
-		return ""
-	}
-	return span.TraceID().String()
 }

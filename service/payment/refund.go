@@ -50,8 +50,9 @@ type Late struct {
 	At            model.Time `json:"at"`
 }
 
-// CreateRefund writes a refund with its lines and its message. The caller has counted its amount on the payment.
-func CreateRefund(tx *store.Tx, r *model.Refund, lines []model.RefundLine) error {
+// CreateRefund writes a refund with its lines and its message, which carries the traceparent. The caller has counted its amount on
+// the payment.
+func CreateRefund(tx *store.Tx, r *model.Refund, lines []model.RefundLine, traceparent string) error {
 	r.State, r.Version = model.RefundPending, 1
 	if err := tx.Create(r).Error; err != nil {
 		return err
@@ -61,25 +62,25 @@ func CreateRefund(tx *store.Tx, r *model.Refund, lines []model.RefundLine) error
 			return err
 		}
 	}
-	return event.Append(tx, refundMessage(TopicRefundCreated, r, r.CreatedAt))
+	return event.Append(tx, refundMessage(TopicRefundCreated, r, r.CreatedAt, traceparent))
 }
 
-func refundMessage(topic string, r *model.Refund, at model.Time) event.New {
-	return event.New{Topic: topic, Key: fmt.Sprintf("refund:%d", r.ID), Seq: r.Version, MerchantID: r.MerchantID, At: at, Payload: RefundChanged{
+func refundMessage(topic string, r *model.Refund, at model.Time, traceparent string) event.New {
+	return event.New{Topic: topic, Key: fmt.Sprintf("refund:%d", r.ID), Seq: r.Version, MerchantID: r.MerchantID, At: at, Trace: traceparent, Payload: RefundChanged{
 		RefundID: r.ID, OutRefundNo: r.OutRefundNo, OrderID: r.OrderID, PaymentID: r.PaymentID, AftersaleID: r.AftersaleID,
 		MerchantID: r.MerchantID, Kind: r.Kind, State: r.State, AmountFen: r.AmountFen, At: at,
 	}}
 }
 
 // LateMessage is the message about a confirmed payment that is not its order's.
-func LateMessage(p *model.Payment, refundID int64) event.New {
-	return event.New{Topic: TopicLate, Key: fmt.Sprintf("payment:%d", p.ID), Seq: 1, MerchantID: p.MerchantID, At: p.CreatedAt, Payload: Late{
+func LateMessage(p *model.Payment, refundID int64, traceparent string) event.New {
+	return event.New{Topic: TopicLate, Key: fmt.Sprintf("payment:%d", p.ID), Seq: 1, MerchantID: p.MerchantID, At: p.CreatedAt, Trace: traceparent, Payload: Late{
 		PaymentID: p.ID, OrderID: p.OrderID, RefundID: refundID, MerchantID: p.MerchantID, OutTradeNo: p.OutTradeNo,
 		TransactionID: p.TransactionID, AmountFen: p.AmountFen, At: p.CreatedAt,
 	}}
 }
 
-// MoveRefund changes a refund's state, with further columns; success also writes its message. ok is false where somebody else
+// MoveRefund changes a refund's state, with further columns, but for success (see RefundSucceeded). ok is false where somebody else
 // was first, or where the state is one that cannot follow: a late word of WeChat's never takes a success back.
 func MoveRefund(tx *store.Tx, r *model.Refund, to model.RefundState, now model.Time, set map[string]any) (ok bool, err error) {
 	sets, args := setters(set)
@@ -89,10 +90,16 @@ func MoveRefund(tx *store.Tx, r *model.Refund, to model.RefundState, now model.T
 		return false, err
 	}
 	r.State, r.Version = to, r.Version+1
-	if to != model.RefundSuccess {
-		return true, nil
+	return true, nil
+}
+
+// RefundSucceeded is MoveRefund to success; it also writes the message, which carries the traceparent.
+func RefundSucceeded(tx *store.Tx, r *model.Refund, now model.Time, refundID, traceparent string) (ok bool, err error) {
+	ok, err = MoveRefund(tx, r, model.RefundSuccess, now, map[string]any{"refund_id": refundID, "error": "", "next_at": nil, "ended_at": now})
+	if err != nil || !ok {
+		return false, err
 	}
-	return true, event.Append(tx, refundMessage(TopicRefundSucceeded, r, now))
+	return true, event.Append(tx, refundMessage(TopicRefundSucceeded, r, now, traceparent))
 }
 
 // LockRefund reads a refund under its row lock; nil if there is none.
