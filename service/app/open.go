@@ -81,6 +81,16 @@ func (a *App) openDatabase(ctx context.Context) (err error) {
 	return err
 }
 
+// RedisOptions are those of a client of the configured Redis.
+func RedisOptions(cfg *config.Config) *redis.UniversalOptions {
+	options := timeout.RedisOptions(cfg.Redis.Addrs)
+	options.Username, options.Password, options.DB = cfg.Redis.Username, cfg.Redis.Password, cfg.Redis.DB
+	if cfg.Redis.TLS {
+		options.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return options
+}
+
 // openRedis connects to Redis, starts one in the process, or does without. A Redis that does not answer is no reason not to
 // start: deadlines are then fed from the database.
 func (a *App) openRedis(ctx context.Context) error {
@@ -89,7 +99,7 @@ func (a *App) openRedis(ctx context.Context) error {
 		a.Log.Info("running without Redis: deadlines are fed from the database")
 		return nil
 	}
-	options := timeout.RedisOptions(cfg.Redis.Addrs)
+	options := RedisOptions(cfg)
 	if cfg.RedisEmbedded() {
 		mini := miniredis.NewMiniRedis()
 		mini.ClockTTL(true)
@@ -97,11 +107,7 @@ func (a *App) openRedis(ctx context.Context) error {
 			return fmt.Errorf("embedded Redis: %w", err)
 		}
 		a.opened("embedded Redis", func() error { mini.Close(); return nil })
-		options = timeout.RedisOptions([]string{mini.Addr()})
-	}
-	options.Username, options.Password, options.DB = cfg.Redis.Username, cfg.Redis.Password, cfg.Redis.DB
-	if cfg.Redis.TLS {
-		options.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		options.Addrs = []string{mini.Addr()}
 	}
 	a.Redis = redis.NewUniversalClient(options)
 	a.opened("Redis", a.Redis.Close)
