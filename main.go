@@ -47,6 +47,7 @@ const usage = `tidemall: a shop backend for WeChat mini-programs
   tidemall serve [--config FILE]            serve the shop; embedded when no MySQL is configured
   tidemall migrate up|status [--config FILE] bring the database's schema up to date, or say where it stands
   tidemall audit [--json] [--config FILE]   check the shop's invariants; exit 1 if any is broken
+  tidemall bench timeout [flags]            measure the timeout module on the configured servers; --help says how
   tidemall sandbox [--addr ADDR] [--dir DIR] play WeChat
   tidemall version
 
@@ -62,7 +63,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
-		"serve": serve, "migrate": migrate, "audit": runAudit, "sandbox": runSandbox,
+		"serve": serve, "migrate": migrate, "audit": runAudit, "sandbox": runSandbox, "bench": runBench,
 		"version": func(context.Context, []string, io.Writer, io.Writer) error { return printTo(stdout, version+"\n") },
 	}
 	if len(args) == 0 {
