@@ -256,7 +256,7 @@ func (w *town) digest() string {
 	slices.Sort(tables)
 	sum := sha256.New()
 	for _, table := range tables {
-		if slices.Contains([]string{"messages", "subscriber_receipts", "task_failures", "timeout_meta", "timeout_members", "settings"}, table) {
+		if slices.Contains([]string{"messages", "subscriber_receipts", "task_failures", "timeout_meta", "timeout_members", "timeout_shards", "settings"}, table) {
 			continue
 		}
 		var rows []map[string]any

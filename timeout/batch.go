@@ -91,37 +91,37 @@ func (e *Engine) claim(ctx context.Context, l *lane, items []*item) []*item {
 // claimRedis keeps what was claimed and, when Redis has just gone away, what
 // could not be asked for.
 func (e *Engine) claimRedis(ctx context.Context, l *lane, items []*item) []*item {
-	keys, tokens := make([]string, len(items)), make([]float64, len(items))
+	asked := make([]claimRequest, len(items))
 	token := newToken()
 	for i, it := range items {
 		if it.token == 0 {
 			it.token = token
 		}
-		keys[i], tokens[i] = it.key, it.token
+		asked[i] = claimRequest{it.key, it.token}
 	}
-	force := time.Duration(0)
-	if items[0].swept {
-		force = sweepForce
+	epoch, force := e.members.epoch, time.Duration(0)
+	if items[0].swept { // the sweep helps in every shard
+		epoch, force = nil, sweepForce
 	}
 	now := e.clock.Now().UnixMilli()
 	var mine []*item
-	for i, c := range e.store.claim(ctx, l.kind.Name, keys, tokens, force) {
+	for i, c := range e.store.claim(ctx, l.kind.Name, asked, epoch, force) {
 		it := items[i]
-		if c.verdict != "error" {
+		if c.verdict != claimError {
 			it.token = 0
 		}
 		switch {
-		case c.verdict == "claimed" || c.verdict == "rescued":
-			it.lease, it.rescued = c.lease, c.verdict == "rescued"
+		case c.verdict == claimTaken || c.verdict == claimRescued:
+			it.lease, it.rescued = c.lease, c.verdict == claimRescued
 			if due := deadlineOf(c.before); due != 0 && !it.swept {
 				it.due = due
 			}
 			mine = append(mine, it)
-		case c.verdict == "error" && e.feed() == feedSQL:
+		case c.verdict == claimError && e.feed() == feedSQL:
 			mine = append(mine, it)
-		case c.verdict == "error":
+		case c.verdict == claimError:
 			e.near.back(l, it, now+busyPause.Milliseconds(), false)
-		case c.verdict == "early" && c.ahead <= nearWindow.Milliseconds():
+		case c.verdict == claimEarly && c.ahead <= nearWindow.Milliseconds():
 			e.near.back(l, it, now+c.ahead, false)
 		default:
 			e.near.finish(l, it)

@@ -8,13 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
-// clockAlarm is how far Redis' and the database's clocks may be apart before
-// it is logged.
+// clockAlarm is how far Redis' and the database's clocks, or the shop's and
+// this machine's, may be apart before it is logged.
 const clockAlarm = 500 * time.Millisecond
 
 // A clock is read until the answer took no longer than readingTight, and so
@@ -39,14 +37,15 @@ type clock struct {
 	offset atomic.Int64
 
 	db    *sql.DB
-	redis redis.UniversalClient // may be nil
+	redis *store // nil without Redis
 	log   *slog.Logger
 
 	mu       sync.Mutex
 	measured bool
 	carry    bounds // Redis minus the second clock, last measured together
 	dbClock  dbClock
-	alarmed  bool
+	// What has been logged: clocks apart, and this machine's off.
+	apart, off bool
 }
 
 // dbClock says whether the database can tell the time to the microsecond.
@@ -58,8 +57,8 @@ const (
 	dbClockNo // SQLite: embedded, so the local wall clock stands in
 )
 
-func newClock(db *sql.DB, client redis.UniversalClient, log *slog.Logger) *clock {
-	return &clock{start: time.Now(), db: db, redis: client, log: log}
+func newClock(db *sql.DB, s *store, log *slog.Logger) *clock {
+	return &clock{start: time.Now(), db: db, redis: s, log: log}
 }
 
 // Now is the clock's time, to the nanosecond.
@@ -85,13 +84,14 @@ func (c *clock) measure(ctx context.Context, from feed) {
 	defer cancel()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.alarm("this machine's clock differs from the shop's", c.drift, &c.off)
 	second, secondOK := c.readSecond(ctx)
 	if from == feedRedis {
 		if first, ok := c.read(ctx, c.redisTime); ok {
 			c.adopt(first)
 			if secondOK {
 				c.carry = first.minus(second)
-				c.alarm(c.carry.middle())
+				c.alarm("the clocks of redis and the database differ", c.carry.middle, &c.apart)
 			}
 			return
 		}
@@ -108,6 +108,9 @@ func (c *clock) difference() time.Duration {
 	return c.carry.middle()
 }
 
+// drift is the clock minus this machine's wall clock, as it is now.
+func (c *clock) drift() time.Duration { return c.Now().Sub(time.Now()) }
+
 func (c *clock) adopt(b bounds) {
 	if !c.measured {
 		c.measured = true
@@ -117,12 +120,13 @@ func (c *clock) adopt(b bounds) {
 	c.offset.Store(b.clamp(c.offset.Load()))
 }
 
-func (c *clock) alarm(difference time.Duration) {
-	apart := difference.Abs() > clockAlarm
-	if apart && !c.alarmed {
-		c.log.Warn("the clocks of redis and the database are apart", "difference", difference)
+// alarm logs that clocks have come apart, once.
+func (c *clock) alarm(what string, difference func() time.Duration, logged *bool) {
+	by := difference()
+	if by.Abs() > clockAlarm && !*logged {
+		c.log.Warn(what, "by", by)
 	}
-	c.alarmed = apart
+	*logged = by.Abs() > clockAlarm
 }
 
 // readSecond reads the database's clock, or the wall clock in its place.
@@ -162,8 +166,7 @@ func (c *clock) read(ctx context.Context, remote func(context.Context) (int64, e
 }
 
 func (c *clock) redisTime(ctx context.Context) (int64, error) {
-	t, err := c.redis.Time(ctx).Result()
-	return t.UnixNano(), err
+	return c.redis.time(ctx)
 }
 
 func (c *clock) dbTime(ctx context.Context) (int64, error) {

@@ -30,7 +30,7 @@ func TestClockDoesNotJumpOnASwitch(t *testing.T) {
 	for _, p := range everyParts[:2] {
 		t.Run(p.name, func(t *testing.T) {
 			ctx := context.Background()
-			c := newClock(p.db(t), redisClient(t, p.redis(t)), slog.New(slog.DiscardHandler))
+			c := newClock(p.db(t), &store{client: redisClient(t, p.redis(t)), prefix: "shop1", shards: 8}, slog.New(slog.DiscardHandler))
 			local := time.Now()
 			if d := c.Now().Sub(local); d < 0 || d > time.Second {
 				t.Fatalf("before any measurement %v from the local clock", d)

@@ -100,10 +100,10 @@ func New(o Options) (*Engine, error) {
 		e.redis = newBreaker("redis", e.log, redisTrips)
 		e.store = &store{client: o.Redis, breaker: e.redis, prefix: o.Prefix, shards: o.Shards}
 	}
-	e.clock = newClock(o.DB, o.Redis, e.log)
+	e.clock = newClock(o.DB, e.store, e.log)
 	e.failures = &failures{db: o.DB, breaker: e.db}
-	e.members = newMembers(o.DB, e.db, o.Node, o.Shards, e.clock)
-	e.writer = newWriter(e.store)
+	e.members = newMembers(o.DB, e.db, o.Node, o.Shards, e.clock, newLeases(e.store, o.DB, e.db, o.Node, e.clock))
+	e.writer = newWriter(e.store, e.hintOf)
 	m, err := newMetrics(o.Metrics, e)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := checkShards(ctx, e.o.DB, e.o.Shards, e.clock.Now().UnixMilli()); err != nil {
 		return err
 	}
-	near, err := newNear(e.clock)
+	near, err := newNear(e.clock, e.o.Shards)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		}
 	}
 	e.clock.measure(ctx, e.feed())
-	e.members.beat(ctx)
+	e.attendOnce(ctx)
 	e.started = true
 
 	e.writer.start()
@@ -174,8 +174,10 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.loops.run(e.attend)
 	if e.store != nil {
 		e.loops.run(e.poll)
+		e.loops.run(e.listen)
 	}
 	e.running.Store(true) // from here on Schedule may reach the lanes
+	e.tellMembers(ctx)
 	return nil
 }
 
@@ -207,13 +209,13 @@ func (e *Engine) Stop(ctx context.Context) error {
 	for _, l := range e.order {
 		l.close()
 	}
+	e.leave() // before the batches in flight, which have leases of their own, are through
 	e.work.stop()
 	if !released() {
 		e.stopErr = ctx.Err()
 	}
 	e.force.stop()
 	e.writer.stop()
-	e.members.leave()
 	return e.stopErr
 }
 

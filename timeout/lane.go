@@ -24,6 +24,7 @@ type lane struct {
 	sweeping                sync.Mutex
 	lookFrom                Cursor // where the next look at the backlog begins
 	lookKick                chan struct{}
+	lost                    shardSet // whose scores the next look overwrites
 }
 
 func newLane(k Kind) *lane {

@@ -2,6 +2,8 @@ package timeout
 
 import (
 	"context"
+	"maps"
+	"sync"
 	"time"
 )
 
@@ -41,7 +43,11 @@ func (e *Engine) lookOnce(ctx context.Context, l *lane) time.Duration {
 	if !e.db.closed() {
 		return sqlEvery
 	}
-	more, err := e.lookAt(ctx, l, to)
+	lost := l.lost.take()
+	more, err := e.lookAt(ctx, l, to, lost)
+	if err != nil {
+		l.lost.add(lost)
+	}
 	e.complain(ctx, "a source could not be read", err, "kind", l.kind.Name)
 	if more {
 		return lookBusy
@@ -53,7 +59,8 @@ func (e *Engine) lookOnce(ctx context.Context, l *lane) time.Duration {
 // backlog before that. It reports whether there is more of the backlog and it
 // is worth while to go on at once: not if there was nothing but the dead, or
 // no room.
-func (e *Engine) lookAt(ctx context.Context, l *lane, to feed) (more bool, err error) {
+func (e *Engine) lookAt(ctx context.Context, l *lane, to feed, lost map[int]bool) (more bool, err error) {
+	defer e.metrics.check("look")()
 	now := e.clock.Now()
 	until, fresh := now.Add(lookAhead).UnixMilli(), now.Add(-lookFresh).UnixMilli()
 	if to == feedSQL {
@@ -61,7 +68,7 @@ func (e *Engine) lookAt(ctx context.Context, l *lane, to feed) (more bool, err e
 	}
 	provided := int64(0)
 	put := func(tasks []Task, rows map[string]*Failure) error {
-		n, err := e.provide(ctx, l, to, tasks, rows)
+		n, err := e.provide(ctx, l, to, tasks, rows, lost)
 		provided += n
 		return err
 	}
@@ -118,14 +125,15 @@ func readPage(ctx context.Context, l *lane, after Cursor, until int64) ([]Task, 
 // provide puts tasks of this replica's shards to where they will fire from,
 // never dead ones, and never before their backoff has ended. It returns how
 // many of them were not there.
-func (e *Engine) provide(ctx context.Context, l *lane, to feed, tasks []Task, rows map[string]*Failure) (int64, error) {
+func (e *Engine) provide(ctx context.Context, l *lane, to feed, tasks []Task, rows map[string]*Failure, lost map[int]bool) (int64, error) {
 	room := e.near.room(l)
 	now := e.clock.Now().UnixMilli()
 	var missing []wanted
 	for _, t := range tasks {
 		row := rows[t.Key]
 		applies := row.appliesTo(t.Due)
-		if applies && row.DeadAt != 0 || e.near.isDone(l, t.Key, t.Due) || !e.members.owns(shardOf(t.Key, e.o.Shards)) {
+		shard := shardOf(t.Key, e.o.Shards)
+		if applies && row.DeadAt != 0 || e.near.isDone(l, t.Key, t.Due) || !e.members.owns(shard) {
 			continue
 		}
 		score := float64(t.Due)
@@ -133,7 +141,7 @@ func (e *Engine) provide(ctx context.Context, l *lane, to feed, tasks []Task, ro
 			score = backoffScore(row.NextAt)
 		}
 		if to == feedRedis {
-			missing = append(missing, wanted{t.Key, score, t.Due > now})
+			missing = append(missing, wanted{t.Key, score, modeOf(lost[shard], t.Due > now)})
 		} else {
 			e.near.offer(l, t.Key, t.Due, scoreInstant(score))
 		}
@@ -149,4 +157,54 @@ func (e *Engine) provide(ctx context.Context, l *lane, to feed, tasks []Task, ro
 		return 0, nil // Redis went away meanwhile; the look that follows knows
 	}
 	return written, err
+}
+
+func modeOf(lost, soon bool) string {
+	switch {
+	case lost:
+		return wantLost
+	case soon:
+		return wantSoon
+	}
+	return wantOverdue
+}
+
+// rebuild has the next look overwrite what Redis has of shards that lost
+// writes.
+func (e *Engine) rebuild(shards []int) {
+	if len(shards) == 0 {
+		return
+	}
+	e.log.Info("redis does not have what was written last; the schedule is read from the database again", "shards", len(shards))
+	lost := map[int]bool{}
+	for _, shard := range shards {
+		lost[shard] = true
+	}
+	for _, l := range e.order {
+		l.lost.add(lost)
+		notify(l.lookKick)
+	}
+}
+
+// shardSet is a set of shards that one goroutine fills and another empties.
+type shardSet struct {
+	mu     sync.Mutex
+	shards map[int]bool
+}
+
+func (s *shardSet) add(shards map[int]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shards == nil {
+		s.shards = map[int]bool{}
+	}
+	maps.Copy(s.shards, shards)
+}
+
+func (s *shardSet) take() map[int]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	shards := s.shards
+	s.shards = nil
+	return shards
 }

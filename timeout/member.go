@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -16,31 +17,43 @@ const (
 	memberTime = 3500 * time.Millisecond
 	// memberForget is when the row of one that is gone is deleted.
 	memberForget = time.Hour
+	// glanceEvery is how often replicas without Redis, which cannot tell each
+	// other, look who has left.
+	glanceEvery = 150 * time.Millisecond
 )
 
 // members divides the shards among the live replicas by rendezvous hashing:
 // each shard belongs to the one whose name gives the highest hash with it, so
-// that a change moves only the shards of who came or went. The division saves
-// work; where two disagree about it for a moment, claims and conditional
-// updates keep the effect single.
+// that a change moves only the shards of who came or went. Who lives is in the
+// database whatever feeds, so that a change of the feed moves nothing. With
+// Redis a replica serves a shard once it has its lease too (lease.go). The
+// division saves work; where two disagree about it for a moment, claims and
+// conditional updates keep the effect single.
 type members struct {
 	db      *sql.DB
 	breaker *breaker
 	node    string
 	clock   *clock
 	shards  int
+	leases  *leases // nil without Redis
+	kick    chan struct{}
 	mine    atomic.Pointer[ownership]
+
+	written time.Time // this replica's last heartbeat
 }
 
+// ownership is what a replica serves. It is replaced, never changed.
 type ownership struct {
-	live  []string
-	list  []int
-	owned []bool
+	live   []string
+	wanted []int // by the division; with Redis list is what of it is leased
+	list   []int
+	owned  []bool
+	epochs []int64 // of the leases, by shard
 }
 
-func newMembers(db *sql.DB, b *breaker, node string, shards int, c *clock) *members {
-	m := &members{db: db, breaker: b, node: node, clock: c, shards: shards}
-	m.divide(nil)
+func newMembers(db *sql.DB, b *breaker, node string, shards int, c *clock, l *leases) *members {
+	m := &members{db: db, breaker: b, node: node, clock: c, shards: shards, leases: l, kick: make(chan struct{}, 1)}
+	m.mine.Store(m.divide(nil))
 	return m
 }
 
@@ -50,27 +63,59 @@ func (m *members) owned() []int { return m.mine.Load().list }
 // owns reports whether the shard is this replica's.
 func (m *members) owns(shard int) bool { return m.mine.Load().owned[shard] }
 
-// attend keeps this replica a member.
+// epoch is under what epoch this replica holds the shard, 0 if it does not.
+func (m *members) epoch(shard int) int64 { return m.mine.Load().epochs[shard] }
+
+// attend keeps this replica a member and its shards its own.
 func (e *Engine) attend(ctx context.Context) {
-	e.loop(ctx, "attend", nil, func(ctx context.Context) time.Duration {
-		if e.members.beat(ctx) {
-			e.log.Info("the shards are divided anew", "live", e.members.mine.Load().live, "mine", len(e.members.owned()))
-			e.kick()
-		}
-		return beatEvery
-	})
+	e.loop(ctx, "attend", e.members.kick, e.attendOnce)
 }
 
-// beat renews this replica's row, reads who lives, and reports whether that
-// has changed. When the database does not answer, every shard is ours: then
+// attendOnce says when to attend again.
+func (e *Engine) attendOnce(ctx context.Context) time.Duration {
+	before := e.members.mine.Load()
+	o := e.members.beat(ctx)
+	if ctx.Err() != nil {
+		return beatEvery // stopping: what was not answered says nothing
+	}
+	next := beatEvery
+	switch {
+	case e.feed() == feedRedis:
+		var lost []int
+		var given bool
+		given, lost, next = e.members.leases.attend(ctx, o, before)
+		e.rebuild(lost)
+		if given {
+			e.tellMembers(ctx)
+		}
+	case len(o.live) > 1:
+		next = glanceEvery
+	}
+	e.members.mine.Store(o)
+	if !slices.Equal(before.live, o.live) || !slices.Equal(before.list, o.list) {
+		e.log.Info("the shards are divided anew", "live", len(o.live), "mine", len(o.list), "of", e.o.Shards)
+		e.kick()
+	}
+	return next
+}
+
+// beat renews this replica's row when it is time, reads who lives, and divides
+// the shards. When the database does not answer, every shard is wanted: then
 // nobody can be known to look after them.
-func (m *members) beat(ctx context.Context) (changed bool) {
+func (m *members) beat(ctx context.Context) *ownership {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	var live []string
 	err := m.breaker.do(func() error {
+		if time.Since(m.written) >= beatEvery/2 {
+			m.written = time.Now()
+			if err := m.write(ctx); err != nil {
+				m.written = time.Time{}
+				return err
+			}
+		}
 		var err error
-		live, err = m.exchange(ctx)
+		live, err = m.read(ctx)
 		return err
 	})
 	if err != nil {
@@ -79,18 +124,20 @@ func (m *members) beat(ctx context.Context) (changed bool) {
 	return m.divide(live)
 }
 
-func (m *members) exchange(ctx context.Context) ([]string, error) {
+func (m *members) write(ctx context.Context) error {
+	_, err := m.db.ExecContext(ctx, "REPLACE INTO timeout_members (node, seen_at) VALUES (?, ?)", m.node, m.clock.Now().UnixMilli())
+	return err
+}
+
+// read returns who lives and forgets who has long been gone.
+func (m *members) read(ctx context.Context) ([]string, error) {
 	now := m.clock.Now()
-	if _, err := m.db.ExecContext(ctx, "REPLACE INTO timeout_members (node, seen_at) VALUES (?, ?)", m.node, now.UnixMilli()); err != nil {
-		return nil, err
-	}
 	rows, err := m.db.QueryContext(ctx, "SELECT node, seen_at FROM timeout_members ORDER BY node")
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var live []string
-	var gone []string
+	var live, gone []string
 	for rows.Next() {
 		var node string
 		var seen int64
@@ -121,34 +168,39 @@ func (m *members) remove(ctx context.Context, node string, seenBefore int64) err
 	return err
 }
 
-// leave takes this replica out, so that others take its shards at their next
-// beat.
-func (m *members) leave() {
+// leave takes this replica out and gives its shards back: the others have
+// them at once where they can be told, or else at their next look.
+func (e *Engine) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
+	m := e.members
 	_ = m.breaker.do(func() error { return m.remove(ctx, m.node, m.clock.Now().Add(memberForget).UnixMilli()) })
+	if e.feed() == feedRedis {
+		_, _ = m.leases.giveBack(ctx, m.owned())
+	}
+	e.tellMembers(ctx)
 }
 
-// divide works out this replica's shards; without anybody known to live, all.
-func (m *members) divide(live []string) (changed bool) {
-	before := m.mine.Load()
-	o := &ownership{live: live, owned: make([]bool, m.shards)}
+// divide works out what this replica is to serve; without anybody known to
+// live, all shards.
+func (m *members) divide(live []string) *ownership {
+	o := &ownership{live: live, owned: make([]bool, m.shards), epochs: make([]int64, m.shards)}
 	for shard := range m.shards {
 		if len(live) == 0 || ownerOf(shard, live) == m.node {
-			o.owned[shard] = true
-			o.list = append(o.list, shard)
+			o.wanted = append(o.wanted, shard)
 		}
 	}
-	m.mine.Store(o)
-	if before == nil || len(before.list) != len(o.list) {
-		return before != nil
+	o.serve(o.wanted)
+	return o
+}
+
+// serve sets the shards that are served.
+func (o *ownership) serve(shards []int) {
+	o.list = shards
+	clear(o.owned)
+	for _, shard := range shards {
+		o.owned[shard] = true
 	}
-	for i := range o.list {
-		if o.list[i] != before.list[i] {
-			return true
-		}
-	}
-	return false
 }
 
 // ownerOf is the member with the highest hash for the shard; of equal ones,

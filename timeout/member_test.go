@@ -38,13 +38,12 @@ func TestShardsAreDividedAndHandedOver(t *testing.T) {
 			awaitShards(t, 5*time.Second, "divided", func() bool {
 				both := append(slices.Clone(a.members.owned()), b.members.owned()...)
 				slices.Sort(both)
-				return len(both) == 64 && len(slices.Compact(both)) == 64
+				return len(b.members.owned()) >= 16 && len(both) == 64 && len(slices.Compact(both)) == 64
 			})
-			if n := len(a.members.owned()); n < 16 || n > 48 {
-				t.Errorf("badly divided: %d of 64", n)
-			}
+			stopped := time.Now()
 			stop(t, b)
-			awaitShards(t, 3*time.Second, "handed over at once", func() bool { return len(a.members.owned()) == 64 })
+			awaitShards(t, time.Second, "handed over at once", func() bool { return len(a.members.owned()) == 64 })
+			t.Logf("handed over within %v", time.Since(stopped))
 			// One that was killed leaves its row, and silence.
 			s.exec(t, "REPLACE INTO timeout_members (node, seen_at) VALUES ('ghost', ?)", a.Now().UnixMilli())
 			awaitShards(t, 3*time.Second, "divided with the ghost", func() bool { return len(a.members.owned()) < 64 })

@@ -15,6 +15,16 @@ type metrics struct {
 	retries  *prometheus.CounterVec
 	dead     *prometheus.CounterVec
 	rescued  *prometheus.CounterVec
+
+	pollInterval prometheus.Gauge
+	checks       *prometheus.HistogramVec
+}
+
+// check times one check of the engine: poll, look or sweep. What it returns is
+// called at the end.
+func (m *metrics) check(name string) func() {
+	began := time.Now()
+	return func() { m.checks.WithLabelValues(name).Observe(time.Since(began).Seconds()) }
 }
 
 func newMetrics(r prometheus.Registerer, e *Engine) (*metrics, error) {
@@ -32,11 +42,19 @@ func newMetrics(r prometheus.Registerer, e *Engine) (*metrics, error) {
 		retries: counter("retries_total", "Tasks to be repeated after a failure or an outage.", "kind"),
 		dead:    counter("dead_total", "Tasks that have failed too often.", "kind"),
 		rescued: counter("rescued_total", "Overdue tasks that only the sweep found.", "kind"),
+		pollInterval: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: space, Subsystem: part, Name: "poll_interval_seconds", Help: "Pause before the schedule in Redis is read again.",
+		}),
+		checks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: space, Subsystem: part, Name: "check_seconds",
+			Help:    "Duration of reading the schedule (poll), a source (look) or what is overdue (sweep).",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"check"}),
 	}
 	if r == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.lateness, m.fired, m.retries, m.dead, m.rescued, newGauges(e)} {
+	for _, c := range []prometheus.Collector{m.lateness, m.fired, m.retries, m.dead, m.rescued, m.pollInterval, m.checks, newGauges(e)} {
 		if err := r.Register(c); err != nil {
 			return nil, fmt.Errorf("timeout: register metrics: %w", err)
 		}
@@ -57,8 +75,8 @@ func (m *metrics) present(kind string) {
 
 // gauges are worked out when they are scraped.
 type gauges struct {
-	engine                                 *Engine
-	waiting, inFlight, feed, apart, shards *prometheus.Desc
+	engine                                         *Engine
+	waiting, inFlight, feed, apart, offset, shards *prometheus.Desc
 }
 
 func newGauges(e *Engine) *gauges {
@@ -71,13 +89,14 @@ func newGauges(e *Engine) *gauges {
 		inFlight: desc("in_flight", "Tasks in the hands of handlers of this replica.", "kind"),
 		feed:     desc("feed", "1 for what feeds this replica at the moment.", "feed"),
 		apart:    desc("clock_difference_seconds", "Redis' clock minus the database's, as last measured."),
+		offset:   desc("clock_offset_seconds", "The shop's clock minus this machine's."),
 		shards:   desc("shards_owned", "Shards this replica looks after."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(c chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.waiting, g.inFlight, g.feed, g.apart, g.shards} {
+	for _, d := range []*prometheus.Desc{g.waiting, g.inFlight, g.feed, g.apart, g.offset, g.shards} {
 		c <- d
 	}
 }
@@ -108,5 +127,6 @@ func (g *gauges) Collect(c chan<- prometheus.Metric) {
 		gauge(g.feed, value, string(f))
 	}
 	gauge(g.apart, g.engine.clock.difference().Seconds())
+	gauge(g.offset, g.engine.clock.drift().Seconds())
 	gauge(g.shards, float64(s.Shards))
 }

@@ -1,6 +1,8 @@
 package timeout
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,10 +14,13 @@ const (
 	nearWindow = 2 * time.Second
 	// nearLimit bounds the tasks of one kind in the process; more stay where
 	// they are until there is room.
-	nearLimit = 10_000
+	nearLimit = 30_000
 	// nearHold is how far ahead a task is kept that only this process knows to
 	// wait.
 	nearHold = time.Minute
+	// sortFrom is how many must be due at once for it to pay to bring those of
+	// a shard together: the claim of a batch then takes few scripts.
+	sortFrom = 64
 	// nearRecent is for how long at least it is remembered what was finished.
 	nearRecent = 2 * time.Second
 )
@@ -33,6 +38,7 @@ const (
 type entry struct {
 	lane  *lane
 	key   string
+	shard int32
 	due   int64 // its deadline, 0 if not known
 	waits int   // outages in a row
 	place place
@@ -50,16 +56,17 @@ type entry struct {
 //
 // Lock order: near before wheel. The wheel calls fire without its lock.
 type near struct {
-	clock *clock
-	wheel *wheel.Wheel
+	clock  *clock
+	shards int
+	wheel  *wheel.Wheel
 
 	mu      sync.Mutex
 	entries []entry
 	free    []uint32
 }
 
-func newNear(c *clock) (*near, error) {
-	n := &near{clock: c}
+func newNear(c *clock, shards int) (*near, error) {
+	n := &near{clock: c, shards: shards}
 	n.mu.Lock() // the wheel's goroutine needs n.wheel set
 	defer n.mu.Unlock()
 	w, err := wheel.New(n.fire, wheel.Options{})
@@ -125,6 +132,9 @@ func (n *near) forget(l *lane, key string) {
 func (n *near) fire(values []uint32) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if len(values) > sortFrom {
+		slices.SortStableFunc(values, func(a, b uint32) int { return cmp.Compare(n.entries[a].shard, n.entries[b].shard) })
+	}
 	for _, i := range values {
 		// Between the wheel's lock and this one the entry may have been
 		// renewed, forgotten, or its place given to another. What then fires
@@ -256,7 +266,7 @@ func (n *near) add(l *lane, key string) uint32 {
 		i = uint32(len(n.entries))
 		n.entries = append(n.entries, entry{})
 	}
-	n.entries[i] = entry{lane: l, key: key}
+	n.entries[i] = entry{lane: l, key: key, shard: int32(shardOf(key, n.shards))}
 	l.entries[key] = i
 	return i
 }

@@ -225,7 +225,7 @@ func TestBacklogIsReadWithoutPauses(t *testing.T) {
 			}
 			// Not started: nobody else looks, and nobody works.
 			e := node(t, s, client, "a")
-			near, err := newNear(e.clock)
+			near, err := newNear(e.clock, 8)
 			if err != nil {
 				t.Fatal(err)
 			}

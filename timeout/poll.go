@@ -6,32 +6,35 @@ import (
 )
 
 const (
-	// pollIdle is how often the schedule is read: well within nearWindow, so
-	// that what others schedule is in the wheel in time.
+	// pollIdle is the longest pause between two readings of the schedule: well
+	// within nearWindow, so that what others schedule is in the wheel in time.
 	pollIdle = 500 * time.Millisecond
-	// pollBusy is the pause while there is more than the process takes in.
+	// pollBusy is the shortest, while there is more than the process takes in.
 	pollBusy = 20 * time.Millisecond
 )
 
 // poll brings tasks that are due soon from Redis into the process, for the
-// shards of this replica. What the process has no room for stays where it is.
+// shards of this replica. What the process has no room for stays where it is;
+// then the next reading comes soon, and from there on later and later.
 func (e *Engine) poll(ctx context.Context) {
 	kinds := make([]string, len(e.order))
 	for i, l := range e.order {
 		kinds[i] = l.kind.Name
 	}
+	every := pollIdle
 	e.loop(ctx, "poll", e.pollKick, func(ctx context.Context) time.Duration {
-		if e.feed() != feedRedis || !e.db.closed() {
-			return pollIdle
+		every = min(2*every, pollIdle)
+		if e.feed() == feedRedis && e.db.closed() {
+			full, err := e.pollAll(ctx, kinds)
+			if err != nil && e.feed() == feedRedis {
+				e.complain(ctx, "the schedule could not be read", err)
+			}
+			if full {
+				every = pollBusy
+			}
 		}
-		full, err := e.pollAll(ctx, kinds)
-		switch {
-		case err != nil && e.feed() == feedRedis:
-			e.complain(ctx, "the schedule could not be read", err)
-		case err == nil && full:
-			return pollBusy
-		}
-		return pollIdle
+		e.metrics.pollInterval.Set(every.Seconds())
+		return every
 	})
 }
 
@@ -39,34 +42,35 @@ func (e *Engine) poll(ctx context.Context) {
 // process had room for. Claims that shorten a set between two pages make a
 // page skip some tasks; the next poll finds them.
 func (e *Engine) pollAll(ctx context.Context, kinds []string) (full bool, err error) {
-	shards, until := e.members.owned(), e.near.horizon()
-	for offset := 0; len(shards) > 0; offset += MaxBatch {
-		found, err := e.store.poll(ctx, shards, kinds, until, offset)
+	defer e.metrics.check("poll")()
+	until := e.near.horizon()
+	var sets []set
+	for _, shard := range e.members.owned() {
+		for lane := range kinds {
+			sets = append(sets, set{shard, lane})
+		}
+	}
+	for offset := 0; len(sets) > 0; offset += MaxBatch {
+		pages, err := e.store.poll(ctx, sets, kinds, until, offset)
 		if err != nil {
 			return false, err
 		}
-		var more []int
-		for i, pages := range found {
-			next := false
-			for k, page := range pages {
-				l := e.order[k]
-				for _, s := range page {
-					e.near.offer(l, s.key, deadlineOf(s.score), scoreInstant(s.score))
-				}
-				if len(page) < MaxBatch {
-					continue
-				}
-				if e.near.room(l) > 0 {
-					next = true
-				} else {
-					full = true
-				}
+		var more []set
+		for i, page := range pages {
+			l := e.order[sets[i].lane]
+			for _, z := range page {
+				key, _ := z.Member.(string)
+				e.near.offer(l, key, deadlineOf(z.Score), scoreInstant(z.Score))
 			}
-			if next {
-				more = append(more, shards[i])
+			switch {
+			case len(page) < MaxBatch:
+			case e.near.room(l) > 0:
+				more = append(more, sets[i])
+			default:
+				full = true
 			}
 		}
-		shards = more
+		sets = more
 	}
 	return full, nil
 }

@@ -47,7 +47,9 @@ func (e *Engine) Schedule(ctx context.Context, tasks ...Task) error {
 	// After the write: an entry that fires before its task is stored would
 	// find nothing to claim.
 	for _, t := range tasks {
-		e.near.set(e.lanes[t.Kind], t.Key, t.Due)
+		if err != nil || e.feed() == feedSQL || e.members.owns(shardOf(t.Key, e.o.Shards)) {
+			e.near.set(e.lanes[t.Kind], t.Key, t.Due)
+		}
 	}
 	return err
 }
@@ -110,13 +112,14 @@ func (t *ticket) finish(err error) {
 // writer commits the writes of concurrent callers in groups: a lone caller
 // pays one round trip, and many share one.
 type writer struct {
-	store  *store // nil: nothing is written
+	store  *store               // nil: nothing is written
+	hint   func([]write) string // what others must hear of, or ""
 	queues [writers]chan write
 	scope  scope
 }
 
-func newWriter(s *store) *writer {
-	w := &writer{store: s}
+func newWriter(s *store, hint func([]write) string) *writer {
+	w := &writer{store: s, hint: hint}
 	for i := range w.queues {
 		w.queues[i] = make(chan write, writeQueue)
 	}
@@ -206,6 +209,9 @@ func (w *writer) flush(group []write) {
 		pipeline := w.store.client.Pipeline()
 		for set, writes := range bySet {
 			addWrites(ctx, pipeline, set, writes)
+		}
+		if hint := w.hint(group); hint != "" {
+			pipeline.Publish(ctx, w.store.channel(), hint)
 		}
 		_, err := pipeline.Exec(ctx)
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -51,6 +52,14 @@ type store struct {
 func (s *store) setKey(kind string, shard int) string {
 	return s.prefix + ":timeout:{" + s.prefix + "." + strconv.Itoa(shard) + "}:" + kind
 }
+
+// leaseKey is the lease of a shard, in the same slot as its sets.
+func (s *store) leaseKey(shard int) string {
+	return s.prefix + ":lease:{" + s.prefix + "." + strconv.Itoa(shard) + "}"
+}
+
+// channel is where replicas give each other hints.
+func (s *store) channel() string { return s.prefix + ":timeout-hints" }
 
 // call is one run of a script, answer what came back.
 type call struct {
@@ -149,59 +158,108 @@ func (s *store) byShard(n int, key func(int) string) map[int][]int {
 
 // claim is what scriptClaim said about one task.
 type claim struct {
-	verdict string // claimed, rescued, early, gone, or error
+	verdict claimVerdict
 	lease   float64
 	before  float64 // the score before, 0 if unknown
 	ahead   int64   // ms, of an early one
 }
 
-// claim claims the tasks of one kind, each with its token. A claim whose
-// answer was lost is repeated with the token it had, and finds its own lease.
-// force > 0 also claims what is missing or further ahead than that many ms.
-func (s *store) claim(ctx context.Context, kind string, keys []string, tokens []float64, force time.Duration) []claim {
-	claims := make([]claim, len(keys))
+type claimVerdict uint8
+
+const (
+	claimError   claimVerdict = iota // no answer
+	claimTaken                       // ours now
+	claimRescued                     // ours now, because the sweep knew better
+	claimEarly                       // not due yet
+	claimGone                        // not there
+	claimForeign                     // its shard is another replica's
+)
+
+// claimRequest is one task to be claimed with its token. A claim whose answer
+// was lost is repeated with the token it had, and finds its own lease.
+type claimRequest struct {
+	key   string
+	token float64
+}
+
+// shardToken is what tasks claimed by one call have in common.
+type shardToken struct {
+	shard int
+	token float64
+}
+
+// claim claims tasks of one kind. epoch is that of a shard's lease, or nil to
+// claim in every shard. force > 0 also claims what is missing or further ahead
+// than that many ms.
+func (s *store) claim(ctx context.Context, kind string, tasks []claimRequest, epoch func(shard int) int64, force time.Duration) []claim {
+	claims := make([]claim, len(tasks))
 	forceArg := ""
 	if force > 0 {
 		forceArg = strconv.FormatInt(force.Milliseconds(), 10)
 	}
+	together := map[shardToken][]int{}
+	for i, t := range tasks {
+		at := shardToken{shardOf(t.key, s.shards), t.token}
+		together[at] = append(together[at], i)
+	}
 	var calls []call
 	var groups [][]int
-	for shard, places := range s.byShard(len(keys), func(i int) string { return keys[i] }) {
-		args := make([]any, 0, 2+2*len(places))
-		args = append(args, leaseTime.Milliseconds(), forceArg)
-		for _, i := range places {
-			args = append(args, keys[i], formatScore(tokens[i]))
+	var tokens []float64
+	for at, places := range together {
+		epochArg := ""
+		if epoch != nil {
+			epochArg = strconv.FormatInt(epoch(at.shard), 10)
 		}
-		calls = append(calls, call{scriptClaim, []string{s.setKey(kind, shard)}, args})
-		groups = append(groups, places)
+		args := make([]any, 0, 4+len(places))
+		args = append(args, leaseTime.Milliseconds(), forceArg, epochArg, formatScore(at.token))
+		for _, i := range places {
+			args = append(args, tasks[i].key)
+		}
+		calls = append(calls, call{scriptClaim, []string{s.setKey(kind, at.shard), s.leaseKey(at.shard)}, args})
+		groups, tokens = append(groups, places), append(tokens, at.token)
 	}
 	answers, _ := s.run(ctx, calls)
 	for g, places := range groups {
-		values, err := answers[g].list(3 * len(places))
+		values, err := answers[g].list(1)
+		if err != nil {
+			continue
+		}
+		now, _ := values[0].(int64)
+		ends := float64(now+leaseTime.Milliseconds()) + tokens[g]
 		for n, i := range places {
-			if err != nil {
-				claims[i] = claim{verdict: "error"}
-				continue
+			switch {
+			case len(values) == 1:
+				claims[i] = claim{verdict: claimForeign}
+			case len(values) == 1+len(places):
+				claims[i] = parseClaim(values[1+n], ends)
 			}
-			claims[i] = parseClaim(values[3*n : 3*n+3])
 		}
 	}
 	return claims
 }
 
-func parseClaim(values []any) claim {
-	verdict, _ := values[0].(string)
-	a, _ := values[1].(string)
-	b, _ := values[2].(string)
-	c := claim{verdict: verdict}
-	switch verdict {
-	case "claimed", "rescued":
-		c.lease, _ = strconv.ParseFloat(a, 64)
-		c.before, _ = strconv.ParseFloat(b, 64)
-	case "early":
-		c.ahead, _ = strconv.ParseInt(a, 10, 64)
+// parseClaim reads what was said about one task.
+func parseClaim(value any, ends float64) claim {
+	said, _ := value.(string)
+	switch {
+	case said == "-":
+		return claim{verdict: claimGone}
+	case said == "!":
+		return claim{verdict: claimRescued, lease: ends}
+	case strings.HasPrefix(said, "=@"):
+		if lease, err := strconv.ParseFloat(said[2:], 64); err == nil {
+			return claim{verdict: claimTaken, lease: lease}
+		}
+	case strings.HasPrefix(said, "="):
+		if before, err := strconv.ParseFloat(said[1:], 64); err == nil {
+			return claim{verdict: claimTaken, lease: ends, before: before}
+		}
+	case strings.HasPrefix(said, "<"):
+		if ahead, err := strconv.ParseInt(said[1:], 10, 64); err == nil {
+			return claim{verdict: claimEarly, ahead: ahead}
+		}
 	}
-	return c
+	return claim{}
 }
 
 // settlement ends (next = 0) or moves one claim.
@@ -220,13 +278,13 @@ func (s *store) settle(ctx context.Context, kind string, all []settlement) ([]bo
 	var calls []call
 	var groups [][]int
 	for shard, places := range s.byShard(len(all), func(i int) string { return all[i].key }) {
-		args := make([]any, 0, 3*len(places))
-		for _, i := range places {
-			next := ""
+		n := len(places)
+		args := make([]any, 3*n)
+		for at, i := range places {
+			args[at], args[n+at], args[2*n+at] = all[i].key, formatScore(all[i].lease), ""
 			if all[i].next != 0 {
-				next = formatScore(all[i].next)
+				args[2*n+at] = formatScore(all[i].next)
 			}
-			args = append(args, all[i].key, formatScore(all[i].lease), next)
 		}
 		calls = append(calls, call{scriptSettle, []string{s.setKey(kind, shard)}, args})
 		groups = append(groups, places)
@@ -245,8 +303,15 @@ func (s *store) settle(ctx context.Context, kind string, all []settlement) ([]bo
 type wanted struct {
 	key   string
 	score float64
-	soon  bool // not overdue yet
+	mode  string // see scriptEnsure
 }
+
+// Modes of scriptEnsure.
+const (
+	wantOverdue = "overdue"
+	wantSoon    = "soon"
+	wantLost    = "lost"
+)
 
 // ensure writes the wanted tasks where they are missing or too late and
 // returns how many it wrote.
@@ -256,13 +321,10 @@ func (s *store) ensure(ctx context.Context, kind string, all []wanted) (int64, e
 	}
 	var calls []call
 	for shard, places := range s.byShard(len(all), func(i int) string { return all[i].key }) {
-		args := make([]any, 0, 3*len(places))
-		for _, i := range places {
-			mode := "overdue"
-			if all[i].soon {
-				mode = "soon"
-			}
-			args = append(args, all[i].key, formatScore(all[i].score), mode)
+		n := len(places)
+		args := make([]any, 3*n)
+		for at, i := range places {
+			args[at], args[n+at], args[2*n+at] = all[i].key, formatScore(all[i].score), all[i].mode
 		}
 		calls = append(calls, call{scriptEnsure, []string{s.setKey(kind, shard)}, args})
 	}
@@ -275,51 +337,70 @@ func (s *store) ensure(ctx context.Context, kind string, all []wanted) (int64, e
 	return written, err
 }
 
-// soon is one task as the schedule has it.
-type soon struct {
-	key   string
-	score float64
+// set names one sorted set.
+type set struct {
+	shard int
+	lane  int // place of the kind
 }
 
-// poll reads, for each shard and kind, a page of MaxBatch tasks up to the
-// given unix ms: found[shard's place][kind's place].
-func (s *store) poll(ctx context.Context, shards []int, kinds []string, until int64, offset int) ([][][]soon, error) {
-	calls := make([]call, len(shards))
-	for i, shard := range shards {
-		keys := make([]string, len(kinds))
-		for k, kind := range kinds {
-			keys[k] = s.setKey(kind, shard)
+// poll reads a page of MaxBatch tasks up to the given unix ms of each set.
+func (s *store) poll(ctx context.Context, sets []set, kinds []string, until int64, offset int) ([][]redis.Z, error) {
+	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
+	defer cancel()
+	pages := make([][]redis.Z, len(sets))
+	err := s.breaker.do(func() error {
+		pipeline := s.client.Pipeline()
+		cmds := make([]*redis.ZSliceCmd, len(sets))
+		by := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(until, 10), Offset: int64(offset), Count: MaxBatch}
+		for i, at := range sets {
+			cmds[i] = pipeline.ZRangeByScoreWithScores(ctx, s.setKey(kinds[at.lane], at.shard), by)
 		}
-		calls[i] = call{scriptPoll, keys, []any{until, offset, MaxBatch}}
-	}
-	if len(calls) == 0 || len(kinds) == 0 {
+		_, err := pipeline.Exec(ctx)
+		for i, cmd := range cmds {
+			pages[i] = cmd.Val()
+		}
+		return err
+	})
+	return pages, err
+}
+
+// hold is what scriptHold said about one shard.
+type hold struct {
+	held        bool
+	epoch, beat int64
+	free        time.Duration // after which it can be had, of one not held
+}
+
+// hold takes or renews the leases of shards for so long, 0 gives them back.
+// The epochs are the last ones known.
+func (s *store) hold(ctx context.Context, node string, shards []int, epochs []int64, d time.Duration) ([]hold, error) {
+	if len(shards) == 0 {
 		return nil, nil
 	}
+	calls := make([]call, len(shards))
+	for i, shard := range shards {
+		calls[i] = call{scriptHold, []string{s.leaseKey(shard)}, []any{node, d.Milliseconds(), epochs[i]}}
+	}
 	answers, err := s.run(ctx, calls)
-	if err != nil {
-		return nil, err
-	}
-	found := make([][][]soon, len(shards))
+	holds := make([]hold, len(shards))
 	for i, a := range answers {
-		lists, err := a.list(len(kinds))
-		if err != nil {
-			return nil, err
+		values, listErr := a.list(2)
+		if listErr != nil {
+			err = listErr
+			continue
 		}
-		found[i] = make([][]soon, len(kinds))
-		for k := range kinds {
-			pairs, _ := lists[k].([]any)
-			for p := 0; p+1 < len(pairs); p += 2 {
-				key, _ := pairs[p].(string)
-				text, _ := pairs[p+1].(string)
-				score, err := strconv.ParseFloat(text, 64)
-				if err != nil {
-					return nil, fmt.Errorf("%w: score %q", errAnswer, text)
-				}
-				found[i][k] = append(found[i][k], soon{key, score})
-			}
+		says, _ := values[0].(int64)
+		second, _ := values[1].(int64)
+		if says == 0 {
+			holds[i].free = time.Duration(second) * time.Millisecond
+			continue
+		}
+		holds[i].held, holds[i].epoch = true, second
+		if len(values) > 2 {
+			holds[i].beat, _ = values[2].(int64)
 		}
 	}
-	return found, nil
+	return holds, err
 }
 
 // count is how many tasks of a kind the schedule holds.
@@ -340,6 +421,30 @@ func (s *store) count(ctx context.Context, kind string) (int64, error) {
 		return err
 	})
 	return total, err
+}
+
+// time is the clock of the node that has the first shard, in unix ns. It goes
+// past the breaker: the clock counts no failures.
+func (s *store) time(ctx context.Context) (int64, error) {
+	keys := []string{s.leaseKey(0)}
+	value, err := s.client.EvalSha(ctx, scriptTime.hash, keys).Slice()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		value, err = s.client.Eval(ctx, scriptTime.text, keys).Slice()
+	}
+	if err != nil {
+		return 0, err
+	}
+	if len(value) != 2 {
+		return 0, fmt.Errorf("%w: %.100v", errAnswer, value)
+	}
+	var parts [2]int64
+	for i := range parts {
+		text, _ := value[i].(string)
+		if parts[i], err = strconv.ParseInt(text, 10, 64); err != nil {
+			return 0, fmt.Errorf("%w: %.100v", errAnswer, value)
+		}
+	}
+	return parts[0]*int64(time.Second) + parts[1]*int64(time.Microsecond), nil
 }
 
 // ping tries Redis, also when it is believed to be away.

@@ -56,6 +56,7 @@ func (e *Engine) sweepAll(ctx context.Context) {
 
 // sweepKind makes one pass in key order, without locks.
 func (e *Engine) sweepKind(ctx context.Context, l *lane) {
+	defer e.metrics.check("sweep")()
 	before := l.rescued.Load()
 	until := e.clock.Now().Add(-sweepGrace).UnixMilli()
 	_, _, err := e.scan(ctx, l, Cursor{}, until, everyPage, func(tasks []Task, rows map[string]*Failure) error {

@@ -21,6 +21,7 @@ func (e *Engine) watch(ctx context.Context) {
 		now := e.feed()
 		if now != last {
 			e.log.Warn("the feed has changed", "feed", string(now))
+			notify(e.members.kick)
 			e.kick()
 		}
 		if now != last || time.Since(measured) >= clockEvery {

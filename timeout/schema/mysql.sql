@@ -32,3 +32,13 @@ CREATE TABLE timeout_members (
   seen_at    BIGINT      NOT NULL,
   PRIMARY KEY (node)
 ) ENGINE=InnoDB;
+
+-- What is known of each shard's lease in Redis: a beat there that is not
+-- higher than the one here shows that Redis has lost writes.
+CREATE TABLE timeout_shards (
+  shard      INT    NOT NULL,
+  epoch      BIGINT NOT NULL,
+  beat       BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (shard)
+) ENGINE=InnoDB;

@@ -29,3 +29,11 @@ CREATE TABLE timeout_members (
   seen_at    BIGINT NOT NULL,
   PRIMARY KEY (node)
 );
+
+CREATE TABLE timeout_shards (
+  shard      INTEGER NOT NULL,
+  epoch      BIGINT  NOT NULL,
+  beat       BIGINT  NOT NULL,
+  updated_at BIGINT  NOT NULL,
+  PRIMARY KEY (shard)
+);

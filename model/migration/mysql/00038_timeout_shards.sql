@@ -1,0 +1,9 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE TABLE timeout_shards (
+  shard      INT    NOT NULL,
+  epoch      BIGINT NOT NULL,
+  beat       BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (shard)
+) ENGINE=InnoDB;
