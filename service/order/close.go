@@ -132,7 +132,7 @@ func (s *Service) closeClaimed(ctx context.Context, o *model.Order, attempts []*
 			return s.park(ctx, o, progress{next: end.wait})
 		}
 	}
-	err = s.Store.Tx(ctx, func(tx *store.Tx) error {
+	err := s.Store.Tx(ctx, func(tx *store.Tx) error {
 		now, token := s.Now(), o.ClaimToken
 		locked, err := s.lock(tx, o.ID)
 		if err != nil || locked.State != model.OrderPending {
