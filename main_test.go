@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -53,25 +54,57 @@ func build(tests func() int) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "tidemall")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-tags", "noui", "-o", binary, ".")
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "building the program:", err)
+	if err := goBuild(binary, "noui"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return tests()
 }
 
+func goBuild(program, tags string) error {
+	out, err := exec.Command("go", "build", "-buildvcs=false", "-tags", tags, "-o", program, ".").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("building the program with tags %s: %w\n%s", tags, err, out)
+	}
+	return nil
+}
+
+// breakable returns the program with failpoints in it.
+func breakable(t *testing.T) string {
+	t.Helper()
+	program, err := buildBreakable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+var buildBreakable = sync.OnceValues(func() (string, error) {
+	program := binary + "-breakable"
+	return program, goBuild(program, "noui failpoint")
+})
+
 // parts are what a shop stands on.
 type parts struct {
-	mysql, redis *testserver.Server // nil where embedded
+	mysql, redis *testserver.Server // nil where embedded, or shared with other tests
+	dsn, addrs   string             // of MySQL and Redis; empty where embedded, or named by the servers above
 }
 
 func (p parts) env() []string {
-	if p.mysql == nil {
-		return nil
+	if p.mysql != nil {
+		p.dsn = cmp.Or(p.dsn, p.mysql.DSN())
 	}
-	return []string{"TIDEMALL_MYSQL_DSN=" + p.mysql.DSN(), "TIDEMALL_REDIS_ADDRS=" + p.redis.Addr()}
+	if p.redis != nil {
+		p.addrs = cmp.Or(p.addrs, p.redis.Addr())
+	}
+	var env []string
+	if p.dsn != "" {
+		env = append(env, "TIDEMALL_MYSQL_DSN="+p.dsn)
+	}
+	if p.addrs != "" {
+		env = append(env, "TIDEMALL_REDIS_ADDRS="+p.addrs)
+	}
+	return env
 }
 
 // realParts starts a MySQL that keeps its commits and a Redis that keeps nothing.
@@ -88,13 +121,14 @@ func onBoth(t *testing.T, test func(t *testing.T, p parts)) {
 
 // shop is a served shop: a data directory, the parts and a process that can be killed and started again at the same addresses.
 type shop struct {
-	t     *testing.T
-	dir   string
-	parts parts
-	extra []string // variables beside the usual
-	p     *process
-	http  string // host:port once known
-	wx    string // the simulator's host:port once known
+	t       *testing.T
+	program string // the binary, if not the usual one
+	dir     string
+	parts   parts
+	extra   []string // variables beside the usual
+	p       *process
+	http    string // host:port once known
+	wx      string // the simulator's host:port once known
 }
 
 // newShop serves an empty shop with variables of its own.
@@ -123,7 +157,7 @@ var (
 // start serves the shop and returns once it says where.
 func (s *shop) start() {
 	s.t.Helper()
-	s.p = start(s.t, s.env(), "serve")
+	s.p = startProgram(s.t, cmp.Or(s.program, binary), s.env(), "serve")
 	s.http = s.p.says(servesAt)
 	if found := simulatedAt.FindStringSubmatch(s.p.output()); found != nil {
 		s.wx = found[1]
@@ -154,7 +188,12 @@ const guardScript = `trap '' HUP INT QUIT TERM; read -r _; kill -9 "$1"`
 // start runs the program. It is killed when the test ends.
 func start(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(binary, args...), lines: make(chan string, 64), ended: make(chan struct{})}
+	return startProgram(t, binary, env, args...)
+}
+
+func startProgram(t *testing.T, program string, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(program, args...), lines: make(chan string, 64), ended: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = t.TempDir(), append(bareEnv(), env...), &p.err
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {

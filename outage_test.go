@@ -72,8 +72,7 @@ func TestRedisIsAwayFromTheStart(t *testing.T) {
 // TestWithoutRedis serves a shop that does without on purpose.
 func TestWithoutRedis(t *testing.T) {
 	t.Parallel()
-	mysql := testserver.StartMySQL(t)
-	s := newShop(t, parts{}, "TIDEMALL_MYSQL_DSN="+mysql.DSN(), "TIDEMALL_REDIS_ADDRS=none")
+	s := newShop(t, parts{mysql: testserver.StartMySQL(t), addrs: "none"})
 	g, ann := s.sell(50, 2*time.Second), s.shopper("ann")
 	ann.awaitReady("ok")
 	ann.awaitClosedOnTime(ann.buy(g.sku, 1).No, lag)

@@ -9,12 +9,17 @@ import (
 
 var simulatedAlone = regexp.MustCompile(`simulated at (http://\S+)`)
 
+// wechatAlone runs a simulator of its own, which lives when a shop dies, and returns the variable that names it.
+func wechatAlone(t *testing.T) string {
+	t.Helper()
+	return "TIDEMALL_WECHAT_SANDBOX_URL=" + start(t, nil, "sandbox", "--addr", "127.0.0.1:0", "--dir", t.TempDir()).says(simulatedAlone)
+}
+
 // replicas serves one shop twice, on one MySQL and one Redis, with a simulator that runs alone.
 func replicas(t *testing.T) (one, two *shop) {
 	t.Helper()
 	p := realParts(t)
-	wechat := start(t, nil, "sandbox", "--addr", "127.0.0.1:0", "--dir", t.TempDir()).says(simulatedAlone)
-	shared := []string{"TIDEMALL_WECHAT_SANDBOX_URL=" + wechat, "TIDEMALL_SECRET=a-secret-that-both-replicas-share-0123456789"}
+	shared := []string{wechatAlone(t), "TIDEMALL_SECRET=a-secret-that-both-replicas-share-0123456789"}
 	var both sync.WaitGroup // they migrate and fill the database at once
 	serve := func(s **shop) {
 		dir := t.TempDir()
