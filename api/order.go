@@ -30,6 +30,9 @@ type Order struct {
 	ShippedAt     model.Time          `json:"shipped_at,omitempty" format:"date-time"`
 	CompletedAt   model.Time          `json:"completed_at,omitempty" format:"date-time"`
 	ClosedAt      model.Time          `json:"closed_at,omitempty" format:"date-time"`
+	ConfirmDueAt  model.Time          `json:"confirm_due_at,omitempty" format:"date-time" doc:"When a shipped order is completed if the shopper does not confirm it"`
+	ShipDueAt     model.Time          `json:"ship_due_at,omitempty" format:"date-time" doc:"When a paid order counts as overdue if it is not shipped; merchants only"`
+	ShipOverdue   bool                `json:"ship_overdue,omitempty" doc:"The order was not shipped in time, and still is not; merchants only"`
 	OutTradeNo    string              `json:"out_trade_no,omitempty" doc:"WeChat's number of the latest payment attempt"`
 	Address       *model.OrderAddress `json:"address,omitempty" doc:"Where it is shipped, as it was when the order was placed"`
 	Parcels       []OrderParcel       `json:"parcels"`
@@ -79,6 +82,15 @@ func OrderOf(v order.View, actions []string, pics Pictures) Order {
 		CreatedAt: v.CreatedAt, PaidAt: v.PaidAt, ShippedAt: v.ShippedAt, CompletedAt: v.CompletedAt, ClosedAt: v.ClosedAt,
 		OutTradeNo: v.OutTradeNo, Address: v.Address, Remark: v.Remark, Actions: some(actions), Version: v.Version,
 		Lines: make([]OrderLine, len(v.Lines)), Parcels: make([]OrderParcel, len(v.Parcels)),
+	}
+	if v.ConfirmDueAt != nil {
+		o.ConfirmDueAt = *v.ConfirmDueAt
+	}
+	if v.ForMerchant {
+		o.ShipOverdue = v.ShipOverdue()
+		if v.ShipDueAt != nil {
+			o.ShipDueAt = *v.ShipDueAt
+		}
 	}
 	for i, l := range v.Lines {
 		o.Lines[i] = OrderLine{

@@ -43,21 +43,24 @@ const (
 
 // Aftersale is a shopper's request to give something back or get money back.
 type Aftersale struct {
-	ID             int64          `gorm:"primaryKey;autoIncrement:false"`
-	OrderID        int64          `gorm:"not null;index:ix_aftersales_order"`
-	MerchantID     int64          `gorm:"not null;index:ix_aftersales_merchant,priority:1"`
-	ShopperID      int64          `gorm:"not null;index:ix_aftersales_shopper,priority:1"`
-	Type           AftersaleType  `gorm:"size:16;not null"`
-	State          AftersaleState `gorm:"size:16;not null;index:ix_aftersales_merchant,priority:2"`
-	Reason         string         `gorm:"size:255;not null"`
-	Answer         string         `gorm:"size:255;not null"`
-	RefundID       int64          `gorm:"not null"`
-	Carrier        string         `gorm:"size:32;not null"` // of the parcel sent back
-	TrackingNo     string         `gorm:"size:64;not null"`
-	AnswerDeadline *Time          `gorm:"index:ix_aftersales_deadline"`
-	Version        int64          `gorm:"not null"`
-	CreatedAt      Time           `gorm:"not null;autoCreateTime:false;index:ix_aftersales_merchant,priority:3;index:ix_aftersales_shopper,priority:2"`
-	UpdatedAt      Time           `gorm:"not null;autoUpdateTime:false"`
+	ID         int64          `gorm:"primaryKey;autoIncrement:false"`
+	OrderID    int64          `gorm:"not null;index:ix_aftersales_order"`
+	MerchantID int64          `gorm:"not null;index:ix_aftersales_merchant,priority:1"`
+	ShopperID  int64          `gorm:"not null;index:ix_aftersales_shopper,priority:1"`
+	Type       AftersaleType  `gorm:"size:16;not null"`
+	State      AftersaleState `gorm:"size:16;not null;index:ix_aftersales_merchant,priority:2"`
+	Reason     string         `gorm:"size:255;not null"`
+	Answer     string         `gorm:"size:255;not null"`
+	RefundID   int64          `gorm:"not null"`
+	Carrier    string         `gorm:"size:32;not null"` // of the parcel sent back
+	TrackingNo string         `gorm:"size:64;not null"`
+	// AnswerDeadline is when the merchant is to have answered; nil while nothing is waited for.
+	AnswerDeadline *Time `gorm:"index:ix_aftersales_deadline"`
+	// AnswerOverdueAt is when the alert was given that the merchant has not answered yet; nil once it has.
+	AnswerOverdueAt *Time `gorm:""`
+	Version         int64 `gorm:"not null"`
+	CreatedAt       Time  `gorm:"not null;autoCreateTime:false;index:ix_aftersales_merchant,priority:3;index:ix_aftersales_shopper,priority:2"`
+	UpdatedAt       Time  `gorm:"not null;autoUpdateTime:false"`
 }
 
 // AftersaleLine is what of an order line an after-sale is about.

@@ -50,13 +50,19 @@ type Order struct {
 	// ClosingNextAt is the deadline of the closing task: when the close protocol is to be taken further.
 	ClosingNextAt *Time  `gorm:"index:ix_orders_closing"`
 	ClosingNote   string `gorm:"size:64;not null"` // what a closing order waits for, such as "wechat" or "person"
-	PaidAt        Time   `gorm:"not null"`
-	ShippedAt     Time   `gorm:"not null"`
-	CompletedAt   Time   `gorm:"not null"`
-	ClosedAt      Time   `gorm:"not null"`
-	Version       int64  `gorm:"not null"` // rises only together with an OrderEvent
-	CreatedAt     Time   `gorm:"not null;autoCreateTime:false;index:ix_orders_merchant,priority:2;index:ix_orders_merchant_state,priority:3;index:ix_orders_shopper,priority:2;index:ix_orders_shopper_state,priority:3"`
-	UpdatedAt     Time   `gorm:"not null;autoUpdateTime:false"`
+	// The deadlines of the stages beside paying; nil while the order does not wait for them. See service/order/stage.go.
+	RemindAt     *Time `gorm:"index:ix_orders_remind"`
+	ShipDueAt    *Time `gorm:"index:ix_orders_ship_due"`
+	ConfirmDueAt *Time `gorm:"index:ix_orders_confirm"`
+	// ShipOverdueAt is when the alert was given that the order is not shipped yet; nil once it is.
+	ShipOverdueAt *Time `gorm:""`
+	PaidAt        Time  `gorm:"not null"`
+	ShippedAt     Time  `gorm:"not null"`
+	CompletedAt   Time  `gorm:"not null"`
+	ClosedAt      Time  `gorm:"not null"`
+	Version       int64 `gorm:"not null"` // rises only together with an OrderEvent
+	CreatedAt     Time  `gorm:"not null;autoCreateTime:false;index:ix_orders_merchant,priority:2;index:ix_orders_merchant_state,priority:3;index:ix_orders_shopper,priority:2;index:ix_orders_shopper_state,priority:3"`
+	UpdatedAt     Time  `gorm:"not null;autoUpdateTime:false"`
 	// TraceParent is the W3C traceparent of the order's placing, so that whatever happens to it later continues that trace; empty
 	// for an order that was placed outside any trace.
 	TraceParent string `gorm:"size:55;not null"`

@@ -23,6 +23,8 @@ type OrderListInput struct {
 	api.DayRange
 	Status model.OrderState `query:"status" enum:"pending_payment,paid,shipped,completed,closed" doc:"Only orders that stand here"`
 	Q      string           `query:"q" maxLength:"32" doc:"The beginning of an order number, or an out_trade_no"`
+
+	ShipOverdue bool `query:"ship_overdue" doc:"Only orders that were not shipped in time and still are not"`
 }
 
 // List returns the merchant's orders, newest first.
@@ -31,7 +33,7 @@ func (o *Orders) List(ctx context.Context, in *OrderListInput) (*api.Reply[api.D
 	if err != nil {
 		return nil, err
 	}
-	f := order.Filter{MerchantID: api.Admin(ctx).MerchantID, State: in.Status, Query: in.Q, From: from, To: to}
+	f := order.Filter{MerchantID: api.Admin(ctx).MerchantID, State: in.Status, Query: in.Q, ShipOverdue: in.ShipOverdue, From: from, To: to}
 	return api.OrderPage(ctx, o.Service, f, in.DeepInput, order.View.MerchantActions, o.Pictures)
 }
 
@@ -43,6 +45,27 @@ type OrderDetail struct {
 	Attempts  []OrderAttempt `json:"attempts" doc:"Payment attempts, oldest first"`
 	Payments  []OrderPayment `json:"payments" doc:"Money that WeChat confirmed"`
 	Refunds   []OrderRefund  `json:"refunds"`
+
+	Aftersales []OrderAftersale `json:"aftersales" doc:"What the shopper asked for, oldest first"`
+}
+
+// OrderAftersale is a shopper's request for money back.
+type OrderAftersale struct {
+	ID            int64                `json:"id"`
+	Type          model.AftersaleType  `json:"type" enum:"refund,return_refund"`
+	State         model.AftersaleState `json:"state" enum:"requested,approved,returning,refunding,refunded,rejected,withdrawn"`
+	Reason        string               `json:"reason,omitempty"`
+	AnswerDueAt   model.Time           `json:"answer_due_at,omitempty" format:"date-time" doc:"When it counts as overdue if it is not answered"`
+	AnswerOverdue bool                 `json:"answer_overdue,omitempty" doc:"It was not answered in time, and still is not"`
+	CreatedAt     model.Time           `json:"created_at" format:"date-time"`
+}
+
+func orderAftersaleOf(a model.Aftersale) OrderAftersale {
+	out := OrderAftersale{ID: a.ID, Type: a.Type, State: a.State, Reason: a.Reason, AnswerOverdue: a.AnswerOverdueAt != nil, CreatedAt: a.CreatedAt}
+	if a.AnswerDeadline != nil {
+		out.AnswerDueAt = *a.AnswerDeadline
+	}
+	return out
 }
 
 // OrderEvent is one change of an order.
@@ -100,6 +123,10 @@ func (o *Orders) Get(ctx context.Context, in *OrderGetInput) (*api.Reply[OrderDe
 		Order: api.OrderOf(d.View, d.MerchantActions(), o.Pictures), ShopperID: d.ShopperID,
 		Events: make([]OrderEvent, len(d.Events)), Attempts: make([]OrderAttempt, len(d.Attempts)),
 		Payments: make([]OrderPayment, len(d.Payments)), Refunds: make([]OrderRefund, len(d.Refunds)),
+		Aftersales: make([]OrderAftersale, len(d.Aftersales)),
+	}
+	for i, a := range d.Aftersales {
+		out.Aftersales[i] = orderAftersaleOf(a)
 	}
 	for i, e := range d.Events {
 		out.Events[i] = OrderEvent{Version: e.Version, From: e.FromState, To: e.ToState, Actor: e.Actor, Reason: e.Reason, TraceID: e.TraceID, At: e.CreatedAt}

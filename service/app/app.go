@@ -122,7 +122,7 @@ func (a *App) wire(ctx context.Context) error {
 	a.Policies = policy.New(s, now, log)
 	a.Orders = order.New(order.Deps{
 		Store: s, Now: now, Log: log, Catalog: a.Catalog, Policies: a.Policies, Tasks: a.Engine, WeChat: a.WeChat,
-		Relayed: func() { a.Relay.Wake() }, MaxUnpaid: int64(cfg.Order.MaxUnpaid), Zone: cfg.Zone(),
+		Relayed: func() { a.Relay.Wake() }, Rows: a.countRows(), MaxUnpaid: int64(cfg.Order.MaxUnpaid), Zone: cfg.Zone(),
 		Tracer: otel.Tracer("tidemall/order"),
 	})
 	for _, k := range a.Orders.Kinds() {
@@ -132,6 +132,7 @@ func (a *App) wire(ctx context.Context) error {
 	}
 	a.Deadlines = deadline.New(s, a.Engine, map[string]string{
 		order.KindPay: "orders", order.KindClosing: "orders", order.KindQuery: "payment_attempts", order.KindRefund: "refunds",
+		order.KindRemind: "orders", order.KindShip: "orders", order.KindConfirm: "orders", order.KindAftersale: "aftersales",
 	})
 	subscribers, topics := a.subscribers()
 	a.Relay = event.NewRelay(s, now, log, topics, subscribers...)

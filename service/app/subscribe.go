@@ -11,10 +11,28 @@ import (
 	"github.com/tidemall/tidemall/service/payment"
 )
 
+// countRows registers the count of the rows that batches of due orders change. Expected and affected drift apart only where
+// batches meet on the same orders, and then a transaction was rolled back.
+func (a *App) countRows() func(kind string, expected, affected int64) {
+	rows := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tidemall_order_rows_total", Help: "Rows that batches of due orders and after-sales were to change, and did, by kind of deadline.",
+	}, []string{"kind", "what"})
+	a.Metrics.MustRegister(rows)
+	for _, kind := range []string{order.KindPay, order.KindRemind, order.KindShip, order.KindConfirm, order.KindAftersale} {
+		rows.WithLabelValues(kind, "expected")
+		rows.WithLabelValues(kind, "affected")
+	}
+	return func(kind string, expected, affected int64) {
+		rows.WithLabelValues(kind, "expected").Add(float64(expected))
+		rows.WithLabelValues(kind, "affected").Add(float64(affected))
+	}
+}
+
 // subscribers returns everybody who acts on messages, and the topics.
 func (a *App) subscribers() ([]event.Subscriber, []string) {
 	topics := []string{
 		order.TopicCreated, order.TopicPaid, order.TopicShipped, order.TopicCompleted, order.TopicClosed, order.TopicChanged,
+		order.TopicReminder, order.TopicOverdue, order.TopicAnswerOverdue,
 		payment.TopicLate, payment.TopicRefundCreated, payment.TopicRefundSucceeded,
 	}
 	changes := prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -206,6 +206,11 @@ var damages = []damage{
 	{"A8", "closing, and nobody goes on", sql("UPDATE orders SET closing_note = '', closing_next_at = {now} - 60001 WHERE id = {closing}"), "T{closing}", true},
 	{"A8", "closing for ever", sql("UPDATE orders SET closing_note = '', closing_next_at = NULL WHERE id = {closing}"), "T{closing}", true},
 
+	{"A8", "paid, and to be reminded to pay", sql("UPDATE orders SET remind_at = {now} WHERE id = {paid}"), "T{paid}", true},
+	{"A8", "shipped, and to be shipped", sql("UPDATE orders SET ship_due_at = {now} WHERE id = {shipped}"), "T{shipped}", true},
+	{"A8", "completed, and overdue", sql("UPDATE orders SET ship_overdue_at = {now} WHERE id = {completed}"), "T{completed}", true},
+	{"A8", "closed, and to be confirmed", sql("UPDATE orders SET confirm_due_at = {now} WHERE id = {refunded}"), "T{refunded}", true},
+
 	{"A9", "an event lost", sql("DELETE FROM order_events WHERE order_id = {completed} AND version = 2"), "T{completed}", true},
 	{"A9", "all events lost", sql("DELETE FROM order_events WHERE order_id = {pending}"), "T{pending}", true},
 	{"A9", "an event too many", sql("UPDATE orders SET version = 3 WHERE id = {completed}"), "T{completed}", true},

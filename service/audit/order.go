@@ -10,7 +10,7 @@ import (
 )
 
 func deadlinesKept() check {
-	return check{"A8", "no unpaid order is past its deadline, unless its closing waits for WeChat", []rule{
+	return check{"A8", "no unpaid order is past its deadline, unless its closing waits for WeChat, and none waits for a stage that is over", []rule{
 		{broken: "unpaid order past its deadline", walks: "orders", sql: `
 			SELECT o.no AS ref FROM orders o WHERE o.id BETWEEN @lo AND @hi
 			AND o.state = 'pending_payment' AND o.pay_deadline < @overdue AND o.closing_reason IS NULL`},
@@ -19,6 +19,11 @@ func deadlinesKept() check {
 			SELECT o.no AS ref FROM orders o WHERE o.id BETWEEN @lo AND @hi
 			AND o.state = 'pending_payment' AND o.pay_deadline < @overdue AND o.closing_reason IS NOT NULL AND o.closing_note = ''
 			AND (o.closing_next_at IS NULL OR o.closing_next_at < @overdue)`},
+		{broken: "order that waits for the deadline of a stage that it is not in", walks: "orders", sql: `
+			SELECT o.no AS ref FROM orders o WHERE o.id BETWEEN @lo AND @hi AND (
+				o.state <> 'pending_payment' AND o.remind_at IS NOT NULL
+				OR o.state <> 'paid' AND (o.ship_due_at IS NOT NULL OR o.ship_overdue_at IS NOT NULL)
+				OR o.state <> 'shipped' AND o.confirm_due_at IS NOT NULL)`},
 	}}
 }
 

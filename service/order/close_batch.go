@@ -20,19 +20,7 @@ var errLocked = errors.New("order: locked by somebody else")
 // transaction; the others are only marked as closing, for the closing tasks take as long as WeChat does. The transaction does
 // everything or, where an order changed under it, nothing.
 func (s *Service) closeDue(ctx context.Context, tasks []timeout.Task) []timeout.Outcome {
-	out := make([]timeout.Outcome, len(tasks))
-	at := make(map[int64]int, len(tasks)) // of a task, by order
-	ids := make([]int64, 0, len(tasks))
-	for i, t := range tasks {
-		id, err := orderID(t)
-		if err != nil {
-			out[i] = timeout.Failed(err)
-			continue
-		}
-		at[id], out[i] = i, timeout.Again(errLocked)
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	out, at, ids := sorted(tasks)
 	var b batch
 	err := s.Store.Tx(ctx, func(tx *store.Tx) (err error) {
 		b, err = s.closeBatch(tx, tasks, at, ids)
@@ -50,7 +38,7 @@ func (s *Service) closeDue(ctx context.Context, tasks []timeout.Task) []timeout.
 		out[at[id]] = o
 	}
 	if len(b.outcomes) < len(ids) {
-		s.missing(ctx, ids, at, b.outcomes, out)
+		s.missing(ctx, "orders", ids, at, b.outcomes, out)
 	}
 	if len(b.marked) > 0 {
 		closing := make([]timeout.Task, len(b.marked))
@@ -86,9 +74,9 @@ func (s *Service) closeBatch(tx *store.Tx, tasks []timeout.Task, at map[int64]in
 	if len(b.close) == 0 {
 		return b, nil
 	}
-	where, args := deadlines(b.close)
+	where, args := payDeadlines(b.close)
 	ok, err := s.close(tx, change{
-		actor: ActorTimeout, reason: string(model.CloseTimeout), at: now,
+		kind: KindPay, actor: ActorTimeout, reason: string(model.CloseTimeout), at: now,
 		where: "first_attempt_at IS NULL AND closing_reason IS NULL AND " + where, args: args,
 	}, model.CloseTimeout, b.close...)
 	if err == nil && !ok {
@@ -119,12 +107,13 @@ func (s *Service) mark(tx *store.Tx, orders []*model.Order, now model.Time) erro
 	if len(orders) == 0 {
 		return nil
 	}
-	where, args := deadlines(orders)
+	where, args := payDeadlines(orders)
 	n, err := tx.Affected("UPDATE orders SET closing_reason = ?, closing_next_at = ?, updated_at = ? WHERE state = ? AND closing_reason IS NULL AND "+where,
 		append([]any{model.CloseTimeout, now, now, model.OrderPending}, args...)...)
 	if err != nil {
 		return err
 	}
+	s.count(KindPay, len(orders), n)
 	if n != int64(len(orders)) {
 		return errMoved
 	}
@@ -135,23 +124,28 @@ func (s *Service) mark(tx *store.Tx, orders []*model.Order, now model.Time) erro
 	return nil
 }
 
-// deadlines matches exactly the orders with the deadlines they were read with.
-func deadlines(orders []*model.Order) (where string, args []any) {
+// payDeadlines matches exactly the orders with the pay deadlines they were read with.
+func payDeadlines(orders []*model.Order) (where string, args []any) {
+	return deadlines("pay_deadline", orders, func(o *model.Order) model.Time { return o.PayDeadline })
+}
+
+// deadlines matches exactly the orders whose column is what due says.
+func deadlines(column string, orders []*model.Order, due func(*model.Order) model.Time) (where string, args []any) {
 	ids := make([]any, len(orders))
 	for i, o := range orders {
 		ids[i] = o.ID
 	}
 	args = ids
 	for _, o := range orders {
-		args = append(args, o.ID, o.PayDeadline)
+		args = append(args, o.ID, due(o))
 	}
-	return fmt.Sprintf("id IN (%s) AND pay_deadline = CASE id%s END", strings.Repeat(", ?", len(ids))[2:], strings.Repeat(" WHEN ? THEN ?", len(orders))), args
+	return fmt.Sprintf("id IN (%s) AND %s = CASE id%s END", strings.Repeat(", ?", len(ids))[2:], column, strings.Repeat(" WHEN ? THEN ?", len(orders))), args
 }
 
-// missing tells orders whose rows were locked, which are tried again, from orders that do not exist.
-func (s *Service) missing(ctx context.Context, ids []int64, at map[int64]int, decided map[int64]timeout.Outcome, out []timeout.Outcome) {
+// missing tells rows that were locked, which are tried again, from rows that do not exist.
+func (s *Service) missing(ctx context.Context, table string, ids []int64, at map[int64]int, decided map[int64]timeout.Outcome, out []timeout.Outcome) {
 	var there []int64
-	if err := s.Store.Read(ctx).Raw("SELECT id FROM orders WHERE id IN ?", ids).Scan(&there).Error; err != nil {
+	if err := s.Store.Read(ctx).Raw("SELECT id FROM "+table+" WHERE id IN ?", ids).Scan(&there).Error; err != nil {
 		return // all of them are tried again
 	}
 	for _, id := range ids {

@@ -31,6 +31,10 @@ type shop struct {
 	tasks []timeout.Task
 	// payFor is the pay policy's duration.
 	payFor time.Duration
+	// stages are the durations of the stages beside paying; those that are not there have no deadline.
+	stages map[string]time.Duration
+	// counts is what the batches told of the rows they change, by kind: expected, affected.
+	counts map[string][2]int64
 }
 
 const merchantID = 1
@@ -41,11 +45,11 @@ func eachShop(t *testing.T, test func(t *testing.T, sh *shop)) {
 }
 
 func newShop(t testing.TB, s *store.Store) *shop {
-	sh := &shop{t: t, payFor: 30 * time.Minute}
+	sh := &shop{t: t, payFor: 30 * time.Minute, stages: map[string]time.Duration{}, counts: map[string][2]int64{}}
 	sh.clock.Store(time.Now().UnixMilli())
 	sh.Service = New(Deps{
 		Store: s, Now: func() model.Time { return model.Time(sh.clock.Load()) }, Log: slog.New(slog.DiscardHandler),
-		Catalog: shelf{}, Policies: sh, Tasks: sh, MaxUnpaid: 20, Zone: time.UTC,
+		Catalog: shelf{}, Policies: sh, Tasks: sh, MaxUnpaid: 20, Zone: time.UTC, Rows: sh.counted,
 	})
 	sh.insert(&model.Merchant{ID: merchantID, Name: "m1", Version: 1, CreatedAt: sh.Now(), UpdatedAt: sh.Now()})
 	return sh
@@ -59,9 +63,19 @@ func (shelf) Sellables(db *gorm.DB, ids []int64) ([]catalog.Sellable, error) {
 }
 func (shelf) CategoryPath(_, categoryID int64) []int64 { return []int64{categoryID} }
 
-// Resolve gives every stage the same duration.
-func (sh *shop) Resolve(string, policy.Query) policy.Decision {
-	return policy.Decision{Duration: sh.payFor}
+// Resolve gives every order the same durations.
+func (sh *shop) Resolve(stage string, _ policy.Query) policy.Decision {
+	if stage == policy.StagePay {
+		return policy.Decision{Duration: sh.payFor}
+	}
+	return policy.Decision{Duration: sh.stages[stage]}
+}
+
+func (sh *shop) counted(kind string, expected, affected int64) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	n := sh.counts[kind]
+	sh.counts[kind] = [2]int64{n[0] + expected, n[1] + affected}
 }
 
 // Schedule keeps the tasks for the test to look at.

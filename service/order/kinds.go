@@ -35,6 +35,10 @@ func (s *Service) Kinds() []timeout.Kind {
 		{Name: KindClosing, Handler: each(s.closingDue), Source: s.column(KindClosing, "orders", "closing_next_at", "closing_next_at IS NOT NULL"), Batch: 1, Workers: closingWorkers},
 		{Name: KindQuery, Handler: each(s.queryDue), Source: s.column(KindQuery, "payment_attempts", "next_query_at", "state IN ('open', 'closing')"), Batch: 1, Workers: queryWorkers},
 		{Name: KindRefund, Handler: each(s.refundDue), Source: s.column(KindRefund, "refunds", "next_at", "next_at IS NOT NULL"), Batch: 1, Workers: refundWorkers},
+		{Name: KindRemind, Handler: s.remind(), Source: s.column(KindRemind, "orders", "remind_at", "closing_reason IS NULL")},
+		{Name: KindShip, Handler: s.shipOverdue(), Source: s.column(KindShip, "orders", "ship_due_at", "ship_due_at IS NOT NULL")},
+		{Name: KindConfirm, Handler: s.autoConfirm(), Source: s.column(KindConfirm, "orders", "confirm_due_at", "confirm_due_at IS NOT NULL")},
+		{Name: KindAftersale, Handler: timeout.HandlerFunc(s.answersDue), Source: s.column(KindAftersale, "aftersales", "answer_deadline", "state = 'requested'")},
 	}
 }
 

@@ -46,6 +46,8 @@ type Deps struct {
 	WeChat   WeChat
 	// Relayed is told after a commit that wrote messages, so that they need not wait for the next poll.
 	Relayed func()
+	// Rows is told of every batch of due orders how many rows it was to change and how many it did; nil is told nothing.
+	Rows func(kind string, expected, affected int64)
 	// MaxUnpaid is how many unpaid orders a shopper may have.
 	MaxUnpaid int64
 	// Zone is the shop's time zone; order numbers carry its date.

@@ -139,7 +139,7 @@ func (s *Service) place(tx *store.Tx, d draft) (*model.Order, error) {
 		ctx := tx.Statement.Context
 		tx.AfterCommit(func() {
 			failpoint.Hit("place.committed")
-			s.schedule(context.WithoutCancel(ctx), timeout.Task{Kind: KindPay, Key: strconv.FormatInt(o.ID, 10), Due: int64(o.PayDeadline)})
+			s.schedule(context.WithoutCancel(ctx), pendingTasks(o)...)
 			failpoint.Hit("place.scheduled")
 		})
 	}
@@ -169,10 +169,22 @@ func (s *Service) compose(d draft, q *Quote, address *model.OrderAddress, now mo
 			o.OrderType, o.Address = model.OrderTypeGoods, address
 		}
 	}
-	decision := s.Policies.Resolve(policy.StagePay, policy.Query{MerchantID: o.MerchantID, OrderType: o.OrderType, BizLine: o.BizLine, OrderNo: o.No})
+	decision := s.decide(policy.StagePay, o)
 	o.PayDeadline = now.Add(max(decision.Duration, time.Second))
 	o.PolicyID, o.PolicyVersion = decision.PolicyID, decision.Version
+	if o.PayableFen > 0 {
+		o.RemindAt = s.decide(policy.StageRemind, o).Before(o.PayDeadline, now)
+	}
 	return o, lines
+}
+
+// pendingTasks are the deadlines that an unpaid order has.
+func pendingTasks(o *model.Order) []timeout.Task {
+	tasks := []timeout.Task{stageTask(KindPay, o.ID, o.PayDeadline)}
+	if o.RemindAt != nil {
+		tasks = append(tasks, stageTask(KindRemind, o.ID, *o.RemindAt))
+	}
+	return tasks
 }
 
 // insert adds to the batch the order, its lines, its first event and its first message.

@@ -18,7 +18,12 @@ type View struct {
 	// OutTradeNo is of the latest payment attempt; empty if there was none.
 	OutTradeNo string
 	ReadAt     model.Time
+	// ForMerchant says that the merchant reads it, who is told of more than the shopper.
+	ForMerchant bool
 }
+
+// ShipOverdue reports whether the order should have been shipped by now, and the alert was given.
+func (v View) ShipOverdue() bool { return v.ShipOverdueAt != nil }
 
 // Parcel is a parcel with what is in it.
 type Parcel struct {
@@ -61,8 +66,10 @@ type Filter struct {
 	MerchantID int64
 	State      model.OrderState
 	// Query is the beginning of an order number or an out_trade_no.
-	Query    string
-	From, To model.Time // created, half-open
+	Query string
+	// ShipOverdue leaves orders for which the alert was given that they are not shipped yet.
+	ShipOverdue bool
+	From, To    model.Time // created, half-open
 }
 
 func (f Filter) on(db *gorm.DB) *gorm.DB {
@@ -75,6 +82,9 @@ func (f Filter) on(db *gorm.DB) *gorm.DB {
 	}
 	if f.State != "" {
 		q = q.Where("state = ?", f.State)
+	}
+	if f.ShipOverdue {
+		q = q.Where("state = ? AND ship_overdue_at IS NOT NULL", model.OrderPaid) // the index by state narrows it
 	}
 	if f.Query != "" {
 		no, _, _ := strings.Cut(strings.ToUpper(f.Query), "-")
@@ -101,7 +111,15 @@ func (s *Service) List(ctx context.Context, f Filter, p store.Page) ([]View, int
 		return nil, 0, store.Classify(err)
 	}
 	views, err := s.views(ctx, rows)
-	return views, n, err
+	return f.shown(views), n, err
+}
+
+// shown notes on the orders who reads them.
+func (f Filter) shown(views []View) []View {
+	for i := range views {
+		views[i].ForMerchant = f.MerchantID != 0
+	}
+	return views
 }
 
 // ListAfter returns up to limit orders that follow the cursor, newest first, and the cursor of the next page; nil at the end. It
@@ -121,7 +139,7 @@ func (s *Service) ListAfter(ctx context.Context, f Filter, after store.Cursor, l
 		next = &store.Cursor{At: rows[limit-1].CreatedAt, ID: rows[limit-1].ID}
 	}
 	views, err := s.views(ctx, rows)
-	return views, next, err
+	return f.shown(views), next, err
 }
 
 // Get returns the shopper's order. not_found if it is somebody else's.
@@ -149,6 +167,8 @@ type Detail struct {
 	Attempts []model.PaymentAttempt
 	Payments []model.Payment
 	Refunds  []model.Refund
+	// Aftersales are what the shopper asked for, oldest first.
+	Aftersales []model.Aftersale
 }
 
 // GetForMerchant returns the merchant's order with its history. not_found if it is another merchant's.
@@ -162,10 +182,11 @@ func (s *Service) GetForMerchant(ctx context.Context, merchantID int64, no strin
 		return nil, err
 	}
 	d := &Detail{View: *v}
+	d.ForMerchant = true
 	for _, part := range []struct {
 		rows  any
 		order string
-	}{{&d.Events, "version"}, {&d.Attempts, "created_at, id"}, {&d.Payments, "created_at, id"}, {&d.Refunds, "created_at, id"}} {
+	}{{&d.Events, "version"}, {&d.Attempts, "created_at, id"}, {&d.Payments, "created_at, id"}, {&d.Refunds, "created_at, id"}, {&d.Aftersales, "created_at, id"}} {
 		if err := s.Store.Read(ctx).Where("order_id = ?", o.ID).Order(part.order).Find(part.rows).Error; err != nil {
 			return nil, store.Classify(err)
 		}

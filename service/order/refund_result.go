@@ -26,10 +26,12 @@ const (
 	abnormalPoll = time.Hour
 )
 
-// Subscribers are what the service does about messages: a refund that was made becomes due, a late payment is logged loudly.
+// Subscribers are what the service does about messages: a refund that was made becomes due, what came too late is logged loudly.
 func (s *Service) Subscribers() []event.Subscriber {
 	return []event.Subscriber{
 		{Name: "refund-start", Topic: payment.TopicRefundCreated, Handle: s.startRefund},
+		{Name: "ship-overdue-alarm", Topic: TopicOverdue, Handle: s.alarmOverdue},
+		{Name: "answer-overdue-alarm", Topic: TopicAnswerOverdue, Handle: s.alarmUnanswered},
 		{Name: "late-payment-alarm", Topic: payment.TopicLate, Handle: s.alarmLate},
 	}
 }

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,6 +21,8 @@ const (
 	TopicCompleted = "order.completed"
 	TopicClosed    = "order.closed"
 	TopicChanged   = "order.changed" // the state stayed: a new price
+	TopicReminder  = "order.payment_reminder"
+	TopicOverdue   = "order.ship_overdue"
 )
 
 var topicOf = map[model.OrderState]string{
@@ -51,31 +54,35 @@ type Changed struct {
 
 // change is what transition makes of orders.
 type change struct {
-	to     model.OrderState // the present state for a change that keeps it (topic order.changed)
+	to     model.OrderState // the present state for a change that keeps it
+	topic  string           // for a change that keeps the state; empty means order.changed
+	kind   string           // of the tasks that are acted on, for the count of rows; empty for other changes
 	actor  string
 	reason string // for the event row
 	at     model.Time
-	set    map[string]any // columns beside state, version, updated_at
+	set    map[string]any // columns beside state, version, updated_at; an instants has another value for each order
 	where  string         // a further condition, such as "claim_token = ?"
 	args   []any
 }
 
 // transition is the one function that changes orders: a conditional update from the state and version that were read, the
 // event row and the message, for all the orders or, if any of them was changed by somebody else meanwhile, for none: ok is
-// then false and the caller must roll back or have made no other change. The orders must be in one state and are updated in
-// place (state, version, updated_at; not the columns of set).
+// then false and the caller must roll back or have made no other change. The deadlines of stages that end or begin with the
+// change are set with it. The orders must be in one state and are updated in place (state, version, updated_at and the stages'
+// deadlines; not the columns of set).
 func (s *Service) transition(tx *store.Tx, c change, orders ...*model.Order) (ok bool, err error) {
 	from := orders[0].State
 	topic := topicOf[c.to]
 	if c.to == from {
-		topic = TopicChanged
+		topic = cmp.Or(c.topic, TopicChanged)
 	} else if !model.OrderTransitions.Allowed(from, c.to) {
 		return false, nil
 	}
 	sets, args := []string{"state = ?", "version = version + 1", "updated_at = ?"}, []any{c.to, c.at}
-	for _, column := range slices.Sorted(maps.Keys(c.set)) {
-		sets = append(sets, column+" = ?")
-		args = append(args, c.set[column])
+	set := s.stages(c, from, orders)
+	for _, column := range slices.Sorted(maps.Keys(set)) {
+		sql, values := assign(column, set[column])
+		sets, args = append(sets, sql), append(args, values...)
 	}
 	where, more := versionsOf(orders)
 	args = append(append(args, from), more...)
@@ -84,15 +91,21 @@ func (s *Service) transition(tx *store.Tx, c change, orders ...*model.Order) (ok
 		args = append(args, c.args...)
 	}
 	n, err := tx.Affected("UPDATE orders SET "+strings.Join(sets, ", ")+" WHERE state = ? AND "+where, args...)
-	if err != nil || n != int64(len(orders)) {
+	if err != nil {
 		return false, err
+	}
+	s.count(c.kind, len(orders), n)
+	if n != int64(len(orders)) {
+		return false, nil
 	}
 	for _, o := range orders {
 		o.State, o.Version, o.UpdatedAt = c.to, o.Version+1, c.at
 		if reason, ok := c.set["close_reason"].(model.CloseReason); ok {
 			o.CloseReason = reason
 		}
+		keepStages(o, set)
 	}
+	s.scheduleStages(tx, orders, set)
 	var b store.Batch
 	if err := s.record(tx, &b, topic, from, c, orders); err != nil {
 		return false, err

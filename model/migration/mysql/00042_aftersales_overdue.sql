@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+ALTER TABLE `aftersales` ADD COLUMN `answer_overdue_at` bigint DEFAULT NULL;
