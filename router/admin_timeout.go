@@ -15,4 +15,10 @@ func adminTimeouts(g *group, t *admin.Timeouts) {
 	route(g, "POST", "/timeouts/{kind}/{key}/retry", staff(account.TimeoutWrite), t.Retry, doc{
 		Summary: "Retry a dead task", Codes: []fault.Code{fault.StateConflict},
 	})
+	route(g, "POST", "/timeouts/retry-all", staff(account.TimeoutWrite), t.RetryAll, doc{
+		Summary: "Retry all dead tasks, or those of one kind",
+		Description: "A merchant's own, at most 500 at a time, or everybody's for the platform while it names no merchant. Those that fail " +
+			"again back off and die again.",
+		Example: admin.TimeoutRetryAllBody{Kind: "refund"},
+	})
 }

@@ -48,6 +48,58 @@ func (f *failing) RetryDead(_ context.Context, kind, key string) error {
 	return timeout.ErrNotDead
 }
 
+func (f *failing) RetryAllDead(ctx context.Context, kind string) (n int, err error) {
+	for _, r := range f.rows {
+		if (kind == "" || r.Kind == kind) && f.RetryDead(ctx, r.Kind, r.Key) == nil {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// Case T06.
+func TestT06_RetryAllDeadTasks(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		engine := &failing{rows: []timeout.Failure{{Kind: "upkeep", Key: "x", DeadAt: 1}, {Kind: "pay", Key: "7", DeadAt: 1}, {Kind: "pay", Key: "8"}}}
+		var refunds []model.Refund
+		for id := int64(1); id <= 120; id++ { // more than the board reads at once; every second is merchant 2's
+			refunds = append(refunds, model.Refund{ID: id, MerchantID: 1 + id%2, OutRefundNo: fmt.Sprint("R", id)})
+			engine.rows = append(engine.rows, timeout.Failure{Kind: "refund", Key: fmt.Sprint(id), DeadAt: 1})
+		}
+		fill(t, s, refunds)
+		fill(t, s, []model.Order{{ID: 7, MerchantID: 2, No: "7", State: model.OrderPending}})
+		board := deadline.New(s, engine, map[string]string{"refund": "refunds", "pay": "orders"})
+		h := New(Deps{Auth: withChief{}, Operations: Operations{AdminTimeouts: &admin.Timeouts{Board: board}}})
+		const all = "/api/admin/v1/timeouts/retry-all"
+		refused(t, h, "nobody", "POST", all, "", 401, fault.TokenInvalid, "")
+		refused(t, h, "ann", "POST", all, "", 401, fault.TokenInvalid, "")
+		refused(t, h, "idle", "POST", all, "", 403, fault.PermissionDenied, "")
+		refused(t, h, "chief", "POST", all, `{"kind":"PAY!"}`, 422, fault.ValidationFailed, "kind wrong_format")
+		if len(engine.retried) != 0 {
+			t.Errorf("refused calls retried %v", engine.retried)
+		}
+		for _, c := range []struct {
+			who, query, body string
+			want             float64
+		}{
+			{"one", "", `{"kind":"pay"}`, 0},
+			{"one", "", "", 60},
+			{"two", "", `{"kind":"refund"}`, 60},
+			{"two", "", `{}`, 61},
+			{"chief", "?merchant_id=1", "", 60},
+			{"chief", "", `{"kind":"upkeep"}`, 1},
+			{"chief", "", "", 122},
+			{"chief", "", `{"kind":"nothing"}`, 0},
+		} {
+			engine.retried = nil
+			got := as(t, h, c.who, "POST", all+c.query, c.body, 200)
+			if got.Body["retried"] != c.want || len(engine.retried) != int(c.want) {
+				t.Errorf("%s %s %s: %s, %d retried, want %v", c.who, c.query, c.body, got.Text, len(engine.retried), c.want)
+			}
+		}
+	})
+}
+
 func TestTimeoutOperations(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		engine := &failing{}

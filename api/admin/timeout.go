@@ -17,6 +17,7 @@ type Timeouts struct {
 		Stats(ctx context.Context) (timeout.Stats, error)
 		Failures(ctx context.Context, f deadline.Filter, page store.Page) ([]timeout.Failure, int64, error)
 		Retry(ctx context.Context, merchantID int64, kind, key string) error
+		RetryAll(ctx context.Context, merchantID int64, kind string) (int, error)
 	}
 }
 
@@ -148,4 +149,30 @@ func (t *Timeouts) Retry(ctx context.Context, in *TimeoutInput) (*api.Reply[Time
 		return nil, err
 	}
 	return api.Body(TimeoutRetried{in.Kind, in.Key, "waiting"}), nil
+}
+
+// TimeoutRetryAllBody narrows what is retried.
+type TimeoutRetryAllBody struct {
+	Kind string `json:"kind,omitempty" pattern:"^[a-z0-9_-]{1,32}$" maxLength:"32" doc:"Only dead tasks of this kind; all where absent" example:"refund"`
+}
+
+// TimeoutRetryAllInput retries dead tasks; the body may be absent.
+type TimeoutRetryAllInput struct{ Body *TimeoutRetryAllBody }
+
+// TimeoutsRetried is what was retried.
+type TimeoutsRetried struct {
+	Retried int `json:"retried" doc:"How many tasks run again"`
+}
+
+// RetryAll has all dead tasks run now: a merchant's own, or everybody's for the platform while it names no merchant.
+func (t *Timeouts) RetryAll(ctx context.Context, in *TimeoutRetryAllInput) (*api.Reply[TimeoutsRetried], error) {
+	var b TimeoutRetryAllBody
+	if in.Body != nil {
+		b = *in.Body
+	}
+	n, err := t.Board.RetryAll(ctx, seeing(ctx), b.Kind)
+	if err != nil {
+		return nil, err
+	}
+	return api.Body(TimeoutsRetried{n}), nil
 }

@@ -19,6 +19,7 @@ type Engine interface {
 	Stats(ctx context.Context) (timeout.Stats, error)
 	Failures(ctx context.Context, p timeout.Page) ([]timeout.Failure, int64, error)
 	RetryDead(ctx context.Context, kind, key string) error
+	RetryAllDead(ctx context.Context, kind string) (int, error)
 }
 
 // Board is the view of the tasks.
@@ -56,23 +57,31 @@ func (b *Board) Failures(ctx context.Context, f Filter, page store.Page) ([]time
 		rows, total, err := b.engine.Failures(ctx, timeout.Page{Kind: f.Kind, Dead: f.Dead, Offset: page.Offset(), Limit: page.Limit})
 		return rows, total, store.Classify(err)
 	}
+	own, err := b.failuresOf(ctx, f)
+	if err != nil {
+		return nil, 0, err
+	}
+	from := min(page.Offset(), len(own))
+	return own[from:min(from+page.Limit, len(own))], int64(len(own)), nil
+}
+
+// failuresOf returns the failures of one merchant among the newest mostSeen.
+func (b *Board) failuresOf(ctx context.Context, f Filter) ([]timeout.Failure, error) {
 	var own []timeout.Failure
 	for offset := 0; offset < mostSeen; {
 		rows, total, err := b.engine.Failures(ctx, timeout.Page{Kind: f.Kind, Dead: f.Dead, Offset: offset, Limit: 100})
 		if err != nil {
-			return nil, 0, store.Classify(err)
+			return nil, store.Classify(err)
 		}
-		rows, err = b.ownedBy(ctx, f.MerchantID, rows)
-		if err != nil {
-			return nil, 0, err
+		if rows, err = b.ownedBy(ctx, f.MerchantID, rows); err != nil {
+			return nil, err
 		}
 		own = append(own, rows...)
 		if offset += 100; int64(offset) >= total {
 			break
 		}
 	}
-	from := min(page.Offset(), len(own))
-	return own[from:min(from+page.Limit, len(own))], int64(len(own)), nil
+	return own, nil
 }
 
 // Retry has a dead task run now. It fails with not_found where the merchant (0: any) has no such task, and with state_conflict
