@@ -11,6 +11,11 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/timeout/failpoint"
@@ -37,6 +42,7 @@ type Relay struct {
 	subs   map[string][]Subscriber // by topic, in the order they were given
 	all    []Subscriber
 	m      *metrics
+	tracer trace.Tracer
 
 	wake    chan struct{}
 	poll    time.Duration
@@ -54,12 +60,17 @@ func NewRelay(s *store.Store, now func() model.Time, log *slog.Logger, topics []
 	r := &Relay{
 		store: s, now: now, log: log.With("component", "relay"), topics: topics, all: subs,
 		subs: map[string][]Subscriber{}, m: newMetrics(topics), wake: make(chan struct{}, 1), poll: pollEvery,
+		tracer: noop.NewTracerProvider().Tracer(""),
 	}
 	for _, sub := range subs {
 		r.subs[sub.Topic] = append(r.subs[sub.Topic], sub)
 	}
 	return r
 }
+
+// Trace makes a span of every delivery, in the trace of the change that its message tells of; a message outside any recorded trace
+// has none. To be called before Start.
+func (r *Relay) Trace(tracer trace.Tracer) { r.tracer = tracer }
 
 // Wake makes the relay look for messages now. Services call it after a commit that appended one; it never blocks.
 func (r *Relay) Wake() {
@@ -246,14 +257,17 @@ func (r *Relay) one(ctx context.Context, b batch, m Message) result {
 	if ctx.Err() != nil || left <= 0 {
 		return result{Message: m, givenBack: true}
 	}
-	dctx, cancel := context.WithTimeout(WithTrace(r.deliver, m.Trace), left)
+	dctx, cancel := context.WithTimeout(r.deliver, left)
 	defer cancel()
+	dctx, span := r.span(dctx, m)
+	defer span.End()
 	res := result{Message: m}
 	for _, sub := range r.subs[m.Topic] {
 		// One subscriber's failure does not keep the others waiting: each has receipts of its own.
 		if err := r.call(dctx, sub, m); err != nil {
 			res.own = res.own || !(store.IsUnavailable(err) || store.IsConflict(err))
 			res.err = errors.Join(res.err, fmt.Errorf("%s: %w", sub.Name, err))
+			span.SetStatus(codes.Error, sub.Name)
 		}
 	}
 	if len(r.subs[m.Topic]) == 0 {
@@ -262,6 +276,16 @@ func (r *Relay) one(ctx context.Context, b batch, m Message) result {
 	}
 	res.givenBack = res.err != nil && r.deliver.Err() != nil
 	return res
+}
+
+// span continues the message's trace, if that is recorded, for its delivery.
+func (r *Relay) span(ctx context.Context, m Message) (context.Context, trace.Span) {
+	ctx = WithTrace(ctx, m.Trace)
+	if here := trace.SpanFromContext(ctx); !here.SpanContext().IsSampled() {
+		return ctx, here
+	}
+	return r.tracer.Start(ctx, "deliver "+m.Topic, trace.WithSpanKind(trace.SpanKindConsumer),
+		trace.WithAttributes(attribute.Int64("message.id", m.ID), attribute.String("message.key", m.Key), attribute.Int64("message.seq", m.Seq)))
 }
 
 // call makes a panic of the subscriber an error of its own.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
@@ -583,6 +585,51 @@ func TestTraceTravelsInTheRow(t *testing.T) {
 	if got.TraceID() != id || !got.IsSampled() {
 		t.Errorf("the subscriber saw trace %v, want %v", got.TraceID(), id)
 	}
+}
+
+// A delivery is a span in the trace of the change; that of a message outside any recorded trace, and the relay's own work, is none.
+func TestDeliveriesAreSpansOfTheChangesTrace(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		kept := tracetest.NewInMemoryExporter()
+		tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept)).Tracer("test")
+		c := newClock()
+		s.Trace(tracer)
+		r := idle(t, s, c, Subscriber{"log", "order.paid", func(ctx context.Context, m Message) error {
+			if m.Key == "order:3" {
+				return errors.New("call 13800138000")
+			}
+			return s.Tx(ctx, func(tx *store.Tx) error { _, err := Once(tx, "log", m, c.now()); return err })
+		}})
+		r.Trace(tracer)
+		const recorded, not = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319d-b7ad6b7169203331-00"
+		for i, parent := range []string{recorded, not, recorded} {
+			m := New{Topic: "order.paid", Key: fmt.Sprintf("order:%d", i+1), Seq: 1, MerchantID: merchant, At: c.now(), Trace: parent}
+			if err := s.Tx(t.Context(), func(tx *store.Tx) error { return Append(tx, m) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(t, s, c, "order:4", 1)
+		drain(t, r)
+		var got []string
+		for _, span := range kept.GetSpans() {
+			if span.SpanContext.TraceID().String() != recorded[3:35] {
+				t.Errorf("span %s in trace %s", span.Name, span.SpanContext.TraceID())
+			}
+			if strings.Contains(fmt.Sprint(span), "13800138000") {
+				t.Errorf("span %s tells a phone number", span.Name)
+			}
+			if span.Name == "deliver order.paid" {
+				got = append(got, span.Parent.SpanID().String()+" "+span.Status.Code.String())
+			}
+		}
+		slices.Sort(got)
+		if want := []string{recorded[36:52] + " Error", recorded[36:52] + " Unset"}; !slices.Equal(got, want) {
+			t.Errorf("deliveries %v, want %v", got, want)
+		}
+		if n := len(kept.GetSpans()); n != 2+3 { // begin, receipt, commit of the subscriber of the first
+			t.Errorf("%d spans", n)
+		}
+	})
 }
 
 func TestFiguresCountWaitingDeadAndDelivered(t *testing.T) {

@@ -72,6 +72,8 @@ func (tx *Tx) runTogether(steps []step) (changed []int64, err error) {
 		queries[i] = s.query
 		args = append(args, s.args...)
 	}
+	query := strings.Join(queries, "; ")
+	ctx, end := tx.store.span(ctx, query, len(steps))
 	err = tx.conn.Raw(func(raw any) error {
 		// When the context ends, database/sql rolls the transaction back under the lock that is held here. Statements sent
 		// after that would commit by themselves.
@@ -82,9 +84,10 @@ func (tx *Tx) runTogether(steps []step) (changed []int64, err error) {
 		if err != nil {
 			return err
 		}
-		changed, err = execAll(ctx, raw, strings.Join(queries, "; "), values)
+		changed, err = execAll(ctx, raw, query, values)
 		return err
 	})
+	end(err)
 	if err == nil && len(changed) != len(steps) {
 		err = fmt.Errorf("%d statements were sent and %d answered", len(steps), len(changed))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/glebarez/sqlite"
 	mysqldriver "github.com/go-sql-driver/mysql"
+	"go.opentelemetry.io/otel/trace"
 	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -39,6 +40,7 @@ type Store struct {
 	// writer lets one SQLite transaction write at a time: waiting here is fair, waiting on the file's lock is not.
 	writer chan struct{}
 	ids    ids
+	tracer trace.Tracer // nil makes no spans
 }
 
 // OpenMySQL opens a pool by a go-sql-driver DSN. What the shop depends on is forced, whatever the DSN says: UTC, READ
@@ -139,7 +141,11 @@ func (s *Store) Dialect() Dialect { return s.dialect }
 func (s *Store) SQL() *sql.DB { return s.sql }
 
 // Read returns a handle for reading outside a transaction.
-func (s *Store) Read(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx) }
+func (s *Store) Read(ctx context.Context) *gorm.DB {
+	db := s.db.WithContext(ctx)
+	db.Statement.ConnPool = s.spanning(ctx, db.Statement.ConnPool)
+	return db
+}
 
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error { return s.sql.PingContext(ctx) }

@@ -22,6 +22,7 @@ import (
 // Tx is an open transaction. Functions that must run inside the caller's transaction take one.
 type Tx struct {
 	*gorm.DB
+	store        *Store
 	conn         *sql.Conn
 	dialect      Dialect
 	noSkipLocked bool
@@ -112,14 +113,16 @@ func (s *Store) once(ctx context.Context, fn func(tx *Tx) error) (after []func()
 			return nil, ctx.Err()
 		}
 	}
+	_, end := s.span(ctx, "BEGIN", 1)
 	conn, begun, err := s.begin(ctx)
+	end(err)
 	if err != nil {
 		return nil, err
 	}
 	// The connection goes back to the pool, or out of it if it broke; the outcome is known by then.
 	defer func() { _ = conn.Close() }()
-	tx := &Tx{DB: s.db.Session(&gorm.Session{NewDB: true, Context: ctx}), conn: conn, dialect: s.dialect, noSkipLocked: s.noSkipLocked}
-	tx.Statement.ConnPool = begun
+	tx := &Tx{DB: s.db.Session(&gorm.Session{NewDB: true, Context: ctx}), store: s, conn: conn, dialect: s.dialect, noSkipLocked: s.noSkipLocked}
+	tx.Statement.ConnPool = s.spanning(ctx, begun)
 	done := false
 	defer func() {
 		if !done { // fn panicked or failed; a rollback that fails too leaves the connection to the pool to discard
@@ -130,7 +133,10 @@ func (s *Store) once(ctx context.Context, fn func(tx *Tx) error) (after []func()
 		return nil, err
 	}
 	done = true
-	if err := begun.Commit(); err != nil {
+	_, end = s.span(ctx, "COMMIT", 1)
+	err = begun.Commit()
+	end(err)
+	if err != nil {
 		return nil, err
 	}
 	return tx.after, nil
