@@ -18,9 +18,6 @@ import (
 	_ "time/tzdata" // shop.timezone must be known on an image without a time zone database
 
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/propagation"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/tidemall/tidemall/api"
 	"github.com/tidemall/tidemall/api/admin"
@@ -35,6 +32,7 @@ import (
 	"github.com/tidemall/tidemall/service/payment"
 	"github.com/tidemall/tidemall/service/report"
 	"github.com/tidemall/tidemall/service/store"
+	"github.com/tidemall/tidemall/service/telemetry"
 	"github.com/tidemall/tidemall/service/wechat/sandbox"
 	"github.com/tidemall/tidemall/web"
 )
@@ -136,7 +134,8 @@ func load(file string, stderr io.Writer) (*config.Config, *slog.Logger, error) {
 	if cfg.Log.Format == "json" {
 		handler = slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Level()})
 	}
-	log := slog.New(handler)
+	cfg.Version = version
+	log := slog.New(telemetry.LogHandler(handler))
 	for _, w := range warnings {
 		log.Warn(w)
 	}
@@ -155,8 +154,6 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 		return err
 	}
 	slog.SetDefault(log) // for libraries only; our own parts receive theirs
-	otel.SetTracerProvider(sdktrace.NewTracerProvider())
-	otel.SetTextMapPropagator(propagation.TraceContext{})
 
 	listener, err := net.Listen("tcp", cfg.HTTP.Addr)
 	if err != nil {
@@ -230,7 +227,7 @@ func surface(shop *app.App, log *slog.Logger) (router.Deps, error) {
 		return router.Deps{}, err
 	}
 	return router.Deps{
-		Log: log, Auth: shop.Accounts, Metrics: shop.Metrics, Zone: cfg.Zone(), PublicURL: cfg.HTTP.PublicURL, Version: version,
+		Log: log, Auth: shop.Accounts, Metrics: shop.Metrics, Traces: shop.Traces.Provider(), Zone: cfg.Zone(), PublicURL: cfg.HTTP.PublicURL, Version: version,
 		Limits: router.Limits{
 			Enabled: cfg.RateLimit.Enabled, Shopper: float64(cfg.RateLimit.ShopperPerSecond),
 			Admin: float64(cfg.RateLimit.AdminPerSecond), IP: float64(cfg.RateLimit.IPPerSecond),

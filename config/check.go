@@ -31,6 +31,7 @@ func (c *Config) complete(leaves []*leaf, problems *Problems) (warnings []string
 	c.checkBasics(problems)
 	c.checkHTTP(problems)
 	c.checkRedis(problems)
+	c.checkOTel(problems)
 	c.checkSandbox(problems)
 	c.checkSecrets(problems)
 	if !c.SandboxStandsIn() {
@@ -87,6 +88,12 @@ func (c *Config) checkHTTP(problems *Problems) {
 		if _, err := netip.ParseAddr(p); err != nil {
 			problems.addf("http.trusted_proxies", "%q is neither an address nor a network", p)
 		}
+	}
+}
+
+func (c *Config) checkOTel(problems *Problems) {
+	if c.OTel.Endpoint != "" && !absoluteURL(c.OTel.Endpoint) {
+		problems.addf("otel.endpoint", "must be an absolute http or https URL without query")
 	}
 }
 

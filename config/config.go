@@ -32,7 +32,11 @@ type Config struct {
 	Shop      Shop      `key:"shop"`
 	Files     Files     `key:"files"`
 	Log       Log       `key:"log"`
+	OTel      OTel      `key:"otel"`
 	Demo      bool      `key:"demo" default:"" shown:"true when embedded, else false" doc:"Fills an empty database with the demo shop, never another"`
+
+	// Version is the program's; main sets it, and it is no setting.
+	Version string
 
 	derived derived
 }
@@ -121,6 +125,12 @@ type Files struct {
 type Log struct {
 	Level  string `key:"level" default:"info" doc:"debug, info, warn or error"`
 	Format string `key:"format" default:"text" doc:"text or json"`
+}
+
+// OTel is where traces go.
+type OTel struct {
+	Endpoint    string  `key:"endpoint" secret:"true" doc:"URL of a collector of traces, OTLP over HTTP, such as http://127.0.0.1:4318 (with /v1/traces where it has no path). Empty: traces have ids, in the log and in the orders' events, and go nowhere. Headers and certificates that it asks for are set by the standard variables OTEL_EXPORTER_OTLP_HEADERS and OTEL_EXPORTER_OTLP_CERTIFICATE"`
+	SampleRatio float64 `key:"sample_ratio" default:"1" min:"0" max:"1" doc:"Share of traces that are sent; a busy shop sets 0.1 or less. An order's whole life is one trace, sent or not as a whole"`
 }
 
 // derived remembers what was not set but made from something else.

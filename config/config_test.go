@@ -48,7 +48,7 @@ func TestDefaults(t *testing.T) {
 		"mysql.dsn": "", "redis.addrs": "", "redis.db": "0", "secret": "", "admin.username": "admin", "admin.password": "",
 		"wechat.sandbox.addr": "127.0.0.1:8081", "wechat.sandbox.url": "", "wechat.notify_base_url": "http://127.0.0.1:8080",
 		"timeout.shards": "64", "order.max_unpaid": "20", "order.overdue_alarm_ms": "60000", "rate_limit.enabled": "true",
-		"shop.timezone": "Asia/Shanghai", "demo": "true",
+		"shop.timezone": "Asia/Shanghai", "demo": "true", "otel.endpoint": "", "otel.sample_ratio": "1",
 	} {
 		found := false
 		for _, l := range leavesOf(c) {
@@ -88,6 +88,7 @@ wechat:
   mch_id: 1900000001
   sandbox: {addr: "127.0.0.1:1"}
 order: {max_unpaid: 3}
+otel: {endpoint: "http://collector:4318", sample_ratio: 0.25}
 demo: yes
 `, "TIDEMALL_DATA_DIR=/tmp/x", "TIDEMALL_RATE_LIMIT_ENABLED=false", "TIDEMALL_REDIS_ADDRS= c:3 , d:4,,", "TIDEMALL_ORDER_OVERDUE_ALARM_MS=2000",
 		"TIDEMALL_WECHAT_MCH_PRIVATE_KEY_FILE="+secret, "TIDEMALL_WECHAT_MCH_PRIVATE_KEY=", "TIDEMALL_DEMO=false", "TIDEMALL_PORT=tcp://1.2.3.4:5",
@@ -100,10 +101,10 @@ demo: yes
 	}
 	got := []string{
 		c.HTTP.Addr, c.HTTP.PublicURL, c.WeChat.NotifyBaseURL, strings.Join(c.Redis.Addrs, " "), c.WeChat.MchID, c.WeChat.MchPrivateKey, c.DataDir,
-		fmt.Sprint(c.RateLimit.Enabled, c.Order.MaxUnpaid, c.Order.OverdueAlarmMS, c.Demo),
+		fmt.Sprint(c.RateLimit.Enabled, c.Order.MaxUnpaid, c.Order.OverdueAlarmMS, c.Demo, " ", c.OTel.Endpoint, " ", c.OTel.SampleRatio),
 	}
 	if diff := cmp.Diff([]string{
-		"0.0.0.0:9000", "https://shop.example", "https://shop.example", "c:3 d:4", "1900000001", "-----KEY-----\nabc", "/tmp/x", "false 3 2000 false",
+		"0.0.0.0:9000", "https://shop.example", "https://shop.example", "c:3 d:4", "1900000001", "-----KEY-----\nabc", "/tmp/x", "false 3 2000 false http://collector:4318 0.25",
 	}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -129,6 +130,8 @@ func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 		"values":       {"env: staging\nhttp: {addr: nowhere, public_url: ftp://x, trusted_proxies: [x]}\nshop: {timezone: Mars}\nlog: {level: loud, format: xml}\nadmin: {username: ab, password: short}\nsecret: short", nil, "env log.format log.level shop.timezone http.addr http.public_url http.trusted_proxies secret admin.username admin.password"},
 		"mysql alone":  {"", []string{"TIDEMALL_MYSQL_DSN=x"}, "redis.addrs"},
 		"none and one": {"redis: {addrs: [none, 'a:1']}", nil, "redis.addrs"},
+		"traces":       {"otel: {endpoint: 'collector:4318', sample_ratio: 1.5}", nil, "otel.sample_ratio otel.endpoint"},
+		"no ratio":     {"otel: {sample_ratio: NaN}", nil, "otel.sample_ratio"},
 		"no port":      {"redis: {addrs: ['a:1', b]}", nil, "redis.addrs"},
 		"cluster":      {"redis: {addrs: ['a:1', 'b:1'], db: 1}", nil, "redis.db"},
 		"two secrets":  {"", []string{"TIDEMALL_SECRET=x", "TIDEMALL_SECRET_FILE=/nowhere", "TIDEMALL_MYSQL_DSN_FILE=/nowhere"}, "mysql.dsn secret"},
@@ -187,7 +190,11 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	var env []string
 	for _, l := range leavesOf(&Config{}) {
 		if l.secret {
-			env = append(env, l.variable+"=hunter2-hunter2-hunter2-hunter2-hunter2")
+			value := "hunter2-hunter2-hunter2-hunter2-hunter2"
+			if l.key == "otel.endpoint" {
+				value = "http://127.0.0.1:4318/" + value
+			}
+			env = append(env, l.variable+"="+value)
 		}
 	}
 	c, _, err := load(t, "", append(env, "TIDEMALL_REDIS_ADDRS=none")...)

@@ -69,6 +69,12 @@ func (l *leaf) assign(text string) error {
 			return fmt.Errorf("must be a whole number from %d to %d", l.min, l.max)
 		}
 		l.field.SetInt(int64(n))
+	case reflect.Float64:
+		x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil || !(float64(l.min) <= x && x <= float64(l.max)) { // NaN is refused too
+			return fmt.Errorf("must be a number from %d to %d", l.min, l.max)
+		}
+		l.field.SetFloat(x)
 	default:
 		var list []string
 		for part := range strings.SplitSeq(text, ",") {
@@ -98,6 +104,9 @@ func (l *leaf) assignYAML(v any) error {
 		}
 		return l.assign(strings.Join(parts, ","))
 	case float64:
+		if l.field.Kind() == reflect.Float64 {
+			return l.assign(strconv.FormatFloat(v, 'g', -1, 64))
+		}
 		return errors.New("is read as a fraction; put it in quotes")
 	}
 	return errors.New("must be a single value")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"go.opentelemetry.io/contrib/instrumentation/github.com/gin-gonic/gin/otelgin"
+	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/tidemall/tidemall/api"
 	"github.com/tidemall/tidemall/service/fault"
@@ -29,10 +30,17 @@ func (r *Router) newEngine() *gin.Engine {
 	if err := e.SetTrustedProxies(r.deps.TrustedProxies); err != nil {
 		panic(fmt.Errorf("http.trusted_proxies: %w", err)) // config has checked it
 	}
-	e.Use(r.begin, otelgin.Middleware("tidemall"), r.observe, r.recover, secure)
+	e.Use(r.begin, r.traced(), r.observe, r.recover, secure)
 	e.NoRoute(r.noRoute)
 	e.NoMethod(func(c *gin.Context) { api.WriteProblem(c.Writer, c.Request, fault.New(fault.MethodNotAllowed)) })
 	return e
+}
+
+// traced makes a span of a request. Pages, pictures and the probes of whoever watches the shop have none.
+func (r *Router) traced() gin.HandlerFunc {
+	return otelgin.Middleware("tidemall",
+		otelgin.WithTracerProvider(r.deps.Traces), otelgin.WithPropagators(propagation.TraceContext{}),
+		otelgin.WithFilter(func(req *http.Request) bool { return machine(req.URL.Path) }))
 }
 
 var requestIDShape = regexp.MustCompile(`^[0-9A-Za-z_-]{8,64}$`)

@@ -9,6 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/tidemall/tidemall/api"
 )
@@ -25,6 +27,8 @@ type Deps struct {
 	Log     *slog.Logger
 	Auth    api.Authenticator
 	Metrics *prometheus.Registry
+	// Traces makes a span of every request of the APIs and of WeChat's callbacks.
+	Traces trace.TracerProvider
 	// Zone is shop.timezone.
 	Zone *time.Location
 	// PublicURL is http.public_url, the server that the OpenAPI document names.
@@ -61,6 +65,9 @@ func New(deps Deps) *Router {
 	}
 	if deps.Metrics == nil {
 		deps.Metrics = prometheus.NewRegistry()
+	}
+	if deps.Traces == nil {
+		deps.Traces = noop.NewTracerProvider()
 	}
 	if deps.Zone == nil {
 		deps.Zone = time.UTC

@@ -12,7 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
-	"go.opentelemetry.io/otel"
 
 	"github.com/tidemall/tidemall/config"
 	"github.com/tidemall/tidemall/model"
@@ -27,6 +26,7 @@ import (
 	"github.com/tidemall/tidemall/service/policy"
 	"github.com/tidemall/tidemall/service/shipping"
 	"github.com/tidemall/tidemall/service/store"
+	"github.com/tidemall/tidemall/service/telemetry"
 	"github.com/tidemall/tidemall/service/wechat"
 	"github.com/tidemall/tidemall/timeout"
 )
@@ -36,6 +36,7 @@ type App struct {
 	Config  *config.Config
 	Log     *slog.Logger
 	Metrics *prometheus.Registry
+	Traces  *telemetry.Telemetry
 
 	Store    *store.Store
 	Redis    redis.UniversalClient // nil without Redis
@@ -58,6 +59,7 @@ type App struct {
 	// FirstPassword is the generated password of the platform administrator if this start made one; to be shown once.
 	FirstPassword string
 
+	node  string // this process among the replicas
 	parts []part // in the order of their start
 }
 
@@ -73,13 +75,13 @@ const stopTime = 5 * time.Second
 // New opens what the shop stands on and wires the services. Only the database, Redis and the sandbox run when it returns; Start
 // starts the rest. Whatever happens, Stop frees everything.
 func New(ctx context.Context, cfg *config.Config, log *slog.Logger) (a *App, err error) {
-	a = &App{Config: cfg, Log: log, Metrics: prometheus.NewRegistry()}
+	a = &App{Config: cfg, Log: log, Metrics: prometheus.NewRegistry(), node: nodeName()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Stop(context.WithoutCancel(ctx)))
 		}
 	}()
-	for _, step := range []func(context.Context) error{a.openDatabase, a.openRedis, a.openEngine, a.openWeChat, a.wire} {
+	for _, step := range []func(context.Context) error{a.openTraces, a.openDatabase, a.openRedis, a.openEngine, a.openWeChat, a.wire} {
 		if err := step(ctx); err != nil {
 			return a, err
 		}
@@ -96,8 +98,8 @@ func (a *App) openEngine(ctx context.Context) error {
 		return err
 	}
 	a.Engine, err = timeout.New(timeout.Options{
-		DB: a.Store.SQL(), Redis: a.Redis, Prefix: prefix, Shards: a.Config.Timeout.Shards, Node: nodeName(), Log: a.Log,
-		Metrics: a.Metrics, Tracer: otel.Tracer("tidemall/timeout"), IsOutage: func(err error) bool { return store.IsUnavailable(err) || store.IsConflict(err) },
+		DB: a.Store.SQL(), Redis: a.Redis, Prefix: prefix, Shards: a.Config.Timeout.Shards, Node: a.node, Log: a.Log,
+		Metrics: a.Metrics, Tracer: a.Traces.Tracer("timeout"), IsOutage: func(err error) bool { return store.IsUnavailable(err) || store.IsConflict(err) },
 	})
 	return err
 }
@@ -123,7 +125,7 @@ func (a *App) wire(ctx context.Context) error {
 	a.Orders = order.New(order.Deps{
 		Store: s, Now: now, Log: log, Catalog: a.Catalog, Policies: a.Policies, Tasks: a.Engine, WeChat: a.WeChat,
 		Relayed: func() { a.Relay.Wake() }, Rows: a.countRows(), MaxUnpaid: int64(cfg.Order.MaxUnpaid), Zone: cfg.Zone(),
-		Tracer: otel.Tracer("tidemall/order"),
+		Tracer: a.Traces.Tracer("service/order"),
 	})
 	for _, k := range a.Orders.Kinds() {
 		if err := a.Engine.Register(k); err != nil {
@@ -136,6 +138,7 @@ func (a *App) wire(ctx context.Context) error {
 	})
 	subscribers, topics := a.subscribers()
 	a.Relay = event.NewRelay(s, now, log, topics, subscribers...)
+	a.Relay.Trace(a.Traces.Tracer("service/event"))
 	return a.Metrics.Register(a.Relay)
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/tidemall/tidemall/service/file"
 	"github.com/tidemall/tidemall/service/file/bucket"
 	"github.com/tidemall/tidemall/service/store"
+	"github.com/tidemall/tidemall/service/telemetry"
 	"github.com/tidemall/tidemall/service/wechat"
 	"github.com/tidemall/tidemall/service/wechat/sandbox"
 	"github.com/tidemall/tidemall/timeout"
@@ -58,11 +59,27 @@ func OpenStore(ctx context.Context, cfg *config.Config, log *slog.Logger, patien
 	}
 }
 
+// openTraces is the first step, so that traces are sent until everything else has ended.
+func (a *App) openTraces(ctx context.Context) (err error) {
+	cfg := a.Config.OTel
+	a.Traces, err = telemetry.Open(ctx, telemetry.Options{
+		Endpoint: cfg.Endpoint, SampleRatio: cfg.SampleRatio, Version: a.Config.Version, Node: a.node, Log: a.Log, Metrics: a.Metrics,
+	})
+	if err != nil {
+		return err
+	}
+	a.parts = append(a.parts, part{"traces", a.Traces.Stop})
+	return nil
+}
+
 func (a *App) openDatabase(ctx context.Context) (err error) {
 	if a.Store, err = OpenStore(ctx, a.Config, a.Log, databasePatience); err != nil {
 		return err
 	}
 	a.opened("database", a.Store.Close)
+	if a.Traces.Exporting() {
+		a.Store.Trace(a.Traces.Tracer("service/store"))
+	}
 	dialect := string(a.Store.Dialect())
 	if a.Config.MySQL.Migrate {
 		n, err := migration.Up(ctx, a.Store.SQL(), dialect)
@@ -111,6 +128,9 @@ func (a *App) openRedis(ctx context.Context) error {
 	}
 	a.Redis = redis.NewUniversalClient(options)
 	a.opened("Redis", a.Redis.Close)
+	if a.Traces.Exporting() {
+		a.Redis.AddHook(telemetry.RedisHook(a.Traces.Tracer("service/telemetry")))
+	}
 	if err := a.Redis.Ping(ctx).Err(); err != nil {
 		a.Log.Warn("Redis does not answer; deadlines are fed from the database until it does", "error", err)
 	}
