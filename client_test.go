@@ -26,6 +26,7 @@ type reply struct {
 	status int
 	header http.Header
 	text   string
+	took   time.Duration
 }
 
 // httpClient bounds every request: a shop that hangs fails the test.
@@ -54,13 +55,14 @@ func (p person) try(method, path string, body any, headers ...string) (reply, er
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
+	began := time.Now()
 	resp, err := httpClient.Do(req)
 	if err != nil {
 		return reply{}, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	return reply{resp.StatusCode, resp.Header, string(text)}, err
+	return reply{resp.StatusCode, resp.Header, string(text), time.Since(began)}, err
 }
 
 // call makes a request that must be answered with the status and returns the answer.

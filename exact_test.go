@@ -16,10 +16,10 @@ func (s *shop) books() *sql.DB {
 	s.t.Helper()
 	driver, dsn := "sqlite", "file:"+filepath.Join(s.dir, "shop.db")+"?_pragma=busy_timeout(5000)"
 	switch {
+	case s.parts.mysql != nil: // not by the way that the shop takes
+		driver, dsn = "mysql", s.parts.mysql.DSN()
 	case s.parts.dsn != "":
 		driver, dsn = "mysql", s.parts.dsn
-	case s.parts.mysql != nil:
-		driver, dsn = "mysql", s.parts.mysql.DSN()
 	}
 	db, err := sql.Open(driver, dsn)
 	if err != nil {

@@ -2,9 +2,13 @@ package main
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
 var simulatedAlone = regexp.MustCompile(`simulated at (http://\S+)`)
@@ -18,20 +22,31 @@ func wechatAlone(t *testing.T) string {
 // replicas serves one shop twice, on one MySQL and one Redis, with a simulator that runs alone.
 func replicas(t *testing.T) (one, two *shop) {
 	t.Helper()
-	p := realParts(t)
-	shared := []string{wechatAlone(t), "TIDEMALL_SECRET=a-secret-that-both-replicas-share-0123456789"}
-	var both sync.WaitGroup // they migrate and fill the database at once
-	serve := func(s **shop) {
-		dir := t.TempDir()
-		both.Go(func() {
-			*s = &shop{t: t, dir: dir, parts: p, extra: shared, http: "127.0.0.1:0"}
-			(*s).start()
-		})
+	shops := serveReplicas(t, realParts(t), []string{}, []string{})
+	return shops[0], shops[1]
+}
+
+// serveReplicas serves one shop as often as there are lists of variables, with a simulator that runs alone.
+func serveReplicas(t *testing.T, p parts, extras ...[]string) []*shop {
+	t.Helper()
+	shared := []string{wechatAlone(t), "TIDEMALL_SECRET=a-secret-that-all-replicas-share-0123456789"}
+	shops := make([]*shop, len(extras))
+	var all sync.WaitGroup // they migrate and fill the database at once
+	for i, extra := range extras {
+		s := &shop{t: t, dir: t.TempDir(), parts: p, extra: slices.Concat(shared, extra), http: "127.0.0.1:0"}
+		if slices.ContainsFunc(extra, isBreaking) {
+			s.program = breakable(t)
+		}
+		shops[i] = s
+		all.Go(s.start)
 	}
-	serve(&one)
-	serve(&two)
-	both.Wait()
-	return one, two
+	all.Wait()
+	return shops
+}
+
+// isBreaking reports whether only the program with failpoints knows the variable.
+func isBreaking(variable string) bool {
+	return strings.HasPrefix(variable, failpoint.EnvPoint+"=") || strings.HasPrefix(variable, failpoint.EnvClockOffset+"=")
 }
 
 // TestReplicas orders at one replica, pays at the other, and kills one: what it had taken on, the other one finishes.
@@ -105,4 +120,37 @@ func TestReplicas_StopsInOrder(t *testing.T) {
 	there.awaitClosedOnTime(slow.No, lag)
 	g.wantStock(500)
 	two.audit()
+}
+
+// TestReplicas_OneOfThreeIsKilled kills a replica while orders come in and fall due at all of them. The shards that it had go over
+// to the others; nobody's order is lost, or closed twice.
+func TestReplicas_OneOfThreeIsKilled(t *testing.T) {
+	t.Parallel()
+	shops := serveReplicas(t, realParts(t), crowdEnv, crowdEnv, crowdEnv)
+	c := newCrowd(t, 3*time.Second, 100*time.Millisecond, shops...)
+	c.awaitCloses(50)
+	shops[1].p.kill()
+	c.awaitCloses(100)
+	c.home(3*time.Second + claimLife + recovery)
+	c.settleUp(time.Time{}, limits{recovery, claimLife + recovery})
+}
+
+// TestReplicas_RollingRestart restarts three replicas one after another under load, as a new version is rolled out: every request
+// is answered, and every order closes on time.
+func TestReplicas_RollingRestart(t *testing.T) {
+	t.Parallel()
+	shops := serveReplicas(t, realParts(t), crowdEnv, crowdEnv, crowdEnv)
+	c := newCrowd(t, 3*time.Second, 100*time.Millisecond, shops...)
+	for _, s := range shops {
+		c.awaitCloses(30)
+		if code, took := s.p.terminate(20 * time.Second); code != 0 {
+			t.Errorf("exit %d, %v after SIGTERM", code, took)
+		}
+		s.start()
+	}
+	c.awaitCloses(30)
+	c.home(3*time.Second + claimLife + recovery)
+	// A load balancer goes elsewhere when a replica refuses the connection. An order may be past paying when its shopper turns up.
+	c.only("connection refused", "409 order_closed", "409 order_closing", "409 order_busy")
+	c.settleUp(time.Time{}, limits{lag, lag})
 }
