@@ -15,12 +15,16 @@ type timerfdSleeper struct {
 	file *os.File
 }
 
-func newSleeper() (Sleeper, error) {
+// newSleepers returns a timerfd and, for the times when every processor is
+// busy, a timer. Then Go asks its network poller once in 10 ms only and puts
+// whoever waited there behind all others, but looks at its timers each time a
+// goroutine is taken off.
+func newSleepers() ([]Sleeper, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("wheel: timerfd: %w", err)
 	}
-	return &timerfdSleeper{fd: fd, file: os.NewFile(uintptr(fd), "timerfd")}, nil
+	return []Sleeper{&timerfdSleeper{fd: fd, file: os.NewFile(uintptr(fd), "timerfd")}, NewTimerSleeper()}, nil
 }
 
 // Arm clamps to 1 ns, because a zero value disarms a timerfd.

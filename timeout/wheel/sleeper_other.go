@@ -2,4 +2,4 @@
 
 package wheel
 
-func newSleeper() (Sleeper, error) { return NewTimerSleeper(), nil }
+func newSleepers() ([]Sleeper, error) { return []Sleeper{NewTimerSleeper()}, nil }

@@ -5,37 +5,25 @@
 // Time is a count of nanoseconds on the wheel's own monotonic clock. A
 // deadline is rounded up to a tick; what is due is worked out from the clock
 // each time and never by counting ticks, so that a busy machine makes the
-// wheel late by the length of the pause and no more.
+// wheel late by the length of the pause and no more. A tick is 100 µs; while
+// very many entries fire, the wheel wakes up for several ticks at once, up to
+// a millisecond, which makes some of them later and none early.
 //
 // A level has 64 slots and a bitmap of those in use. The level of a deadline
 // is that of the highest base-64 digit in which it differs from the current
 // tick; all of its digits above that one are the current tick's. So within a
 // level no slot lies behind the current one, nothing wraps around, and the
 // next deadline is the first set bit of the lowest level in use. When the
-// wheel reaches a slot above level 0, its entries move down. Eleven levels
-// cover every tick there is.
+// wheel reaches a slot above level 0, its entries move down, a portion under
+// the lock at a time. Eleven levels cover every tick there is.
 package wheel
 
 import (
 	"errors"
 	"math"
-	"math/bits"
 	"sync"
 	"time"
 )
-
-const (
-	digit  = 6 // bits of a tick per level
-	slots  = 1 << digit
-	levels = (64 + digit - 1) / digit
-
-	// maxBatch bounds what is taken out under the lock at a time.
-	maxBatch = 4096
-)
-
-// DefaultTick is fine enough for p99 lateness under half a millisecond and
-// costs a quarter of what 100 µs would.
-const DefaultTick = 250 * time.Microsecond
 
 // ErrStopped is Add after Stop.
 var ErrStopped = errors.New("wheel: stopped")
@@ -43,130 +31,125 @@ var ErrStopped = errors.New("wheel: stopped")
 // ErrFull is Add when 2^32 entries, the reach of a handle, are in use.
 var ErrFull = errors.New("wheel: full")
 
-// Handle names one entry. Once the entry has fired or was cancelled its
-// handle stays invalid, also when its place is used again. The zero Handle is
-// never valid.
-type Handle uint64
-
-// node is one entry in 24 bytes without a pointer, so that a million of them
-// cost the garbage collector nothing. The first levels*slots nodes are the
-// heads of the slots' circular lists.
-type node struct {
-	tick       uint64
-	next, prev uint32
-	gen        uint32 // odd while in use
-	value      uint32
-}
-
 // Options of a wheel; zero fields take defaults.
 type Options struct {
-	// Tick is the resolution, DefaultTick if 0.
+	// Tick fixes the resolution. By default it adapts: FinestTick while few
+	// entries fire, up to CoarsestTick while very many do.
 	Tick time.Duration
-	// Sleeper waits for the next deadline. The default is a timerfd on Linux
-	// and a time.Timer elsewhere. A program under testing/synctest passes
-	// NewTimerSleeper. The wheel closes it.
+	// Sleeper waits for the next deadline. The default is a timerfd, helped by
+	// a time.Timer, on Linux and a time.Timer alone elsewhere. A program under
+	// testing/synctest passes NewTimerSleeper. The wheel closes it.
 	Sleeper Sleeper
 }
 
 // Wheel is safe for concurrent use.
 type Wheel struct {
-	tick    time.Duration
-	start   time.Time // with its monotonic reading
-	fire    func(values []uint32)
-	sleeper Sleeper
-	done    chan struct{}
+	tick     time.Duration
+	now      func() time.Duration
+	fire     func(values []uint32)
+	sleepers []Sleeper // each with a goroutine of its own; all wake up for the same deadline
+	runs     sync.WaitGroup
 
-	mu       sync.Mutex
-	nodes    []node
-	free     uint32 // head of the list of unused nodes through next, 0 if none
-	occupied [levels]uint64
-	inUse    int
-	current  uint64 // the tick up to which everything has been taken out
-	armed    time.Duration
-	stopped  bool
+	firing sync.Mutex // before mu: held from taking out to the end of fire
+	due    []uint32
+
+	mu      sync.Mutex
+	entries hierarchy
+	pace    pace
+	rest    time.Duration // no wake-up before this instant
+	armed   time.Duration
+	stopped bool
 }
 
 // never is an instant that is not armed for.
 const never = time.Duration(math.MaxInt64)
 
-// New starts a wheel. It calls fire from one goroutine, outside its lock, with
-// the values of entries that are due, those of an earlier tick first, at most
-// 4,096 at a time; the slice is the wheel's again when fire returns. fire may
-// call every method but Stop.
+// New starts a wheel. It calls fire, never twice at a time and outside its lock,
+// with the values of entries that are due, those of an earlier tick first, at
+// most 256; the slice is the wheel's again when fire returns. fire may call
+// every method but Stop.
 func New(fire func(values []uint32), o Options) (*Wheel, error) {
-	if o.Tick == 0 {
-		o.Tick = DefaultTick
-	}
 	if o.Tick < 0 {
 		return nil, errors.New("wheel: negative tick")
 	}
+	sleepers := []Sleeper{o.Sleeper}
 	if o.Sleeper == nil {
-		s, err := newSleeper()
-		if err != nil {
+		var err error
+		if sleepers, err = newSleepers(); err != nil {
 			return nil, err
 		}
-		o.Sleeper = s
 	}
-	w := &Wheel{
-		tick: o.Tick, start: time.Now(), fire: fire, sleeper: o.Sleeper,
-		done: make(chan struct{}), nodes: make([]node, levels*slots), armed: never,
+	start := time.Now() // with its monotonic reading
+	w := newWheel(fire, o.Tick, func() time.Duration { return time.Since(start) }, sleepers...)
+	for _, s := range sleepers {
+		w.runs.Go(func() { w.run(s) })
 	}
-	for i := range w.nodes {
-		w.nodes[i].next, w.nodes[i].prev = uint32(i), uint32(i)
-	}
-	go w.run()
 	return w, nil
 }
 
+// newWheel makes a wheel that does not turn yet.
+func newWheel(fire func(values []uint32), tick time.Duration, now func() time.Duration, s ...Sleeper) *Wheel {
+	p := pace{most: 1}
+	if tick == 0 {
+		tick = FinestTick
+		p.most = uint64(CoarsestTick / FinestTick)
+	}
+	return &Wheel{
+		tick: tick, now: now, fire: fire, sleepers: s, due: make([]uint32, 0, portion),
+		entries: newHierarchy(), pace: p, armed: never,
+	}
+}
+
 // Now is the wheel's clock: the time since New, monotonic.
-func (w *Wheel) Now() time.Duration { return time.Since(w.start) }
+func (w *Wheel) Now() time.Duration { return w.now() }
 
 // Add has value fired at the instant on the wheel's clock; a past or negative
 // one fires at once.
 func (w *Wheel) Add(at time.Duration, value uint32) (Handle, error) {
+	tick := w.ticks(at)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stopped {
 		return 0, ErrStopped
 	}
-	i, ok := w.allocate()
+	i, ok := w.entries.allocate()
 	if !ok {
 		return 0, ErrFull
 	}
-	n := &w.nodes[i]
-	n.value = value
-	n.tick = w.ticks(at)
-	w.link(i)
-	w.rearm(n.tick)
-	return Handle(uint64(n.gen)<<32 | uint64(i)), nil
+	n := w.entries.at(i)
+	n.tick, n.value = tick, value
+	w.entries.link(i)
+	w.rearm(tick)
+	return w.entries.handle(i), nil
 }
 
 // Cancel removes the entry and reports whether it was still waiting.
 func (w *Wheel) Cancel(h Handle) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i, ok := w.find(h)
+	i, ok := w.entries.find(h)
 	if !ok {
 		return false
 	}
-	w.unlink(i)
-	w.release(i)
+	w.entries.unlink(i)
+	w.entries.release(i)
 	return true
 }
 
 // Renew moves the entry to another instant under the same handle and reports
 // whether it was still waiting.
 func (w *Wheel) Renew(h Handle, at time.Duration) bool {
+	tick := w.ticks(at)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i, ok := w.find(h)
+	i, ok := w.entries.find(h)
 	if !ok || w.stopped {
 		return false
 	}
-	w.unlink(i)
-	w.nodes[i].tick = w.ticks(at)
-	w.link(i)
-	w.rearm(w.nodes[i].tick)
+	w.entries.unlink(i)
+	w.entries.at(i).tick = tick
+	w.entries.link(i)
+	w.rearm(tick)
 	return true
 }
 
@@ -174,7 +157,7 @@ func (w *Wheel) Renew(h Handle, at time.Duration) bool {
 func (w *Wheel) Len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.inUse
+	return w.entries.inUse
 }
 
 // Stop ends the wheel and returns when fire is not running any more and will
@@ -184,115 +167,79 @@ func (w *Wheel) Stop() int {
 	w.mu.Lock()
 	if !w.stopped {
 		w.stopped = true
-		w.sleeper.Arm(0)
+		w.wake(0)
 	}
 	w.mu.Unlock()
-	<-w.done
+	w.runs.Wait()
 	return w.Len()
 }
 
-// run takes out what is due, fires it, and sleeps until the next deadline.
-func (w *Wheel) run() {
-	defer close(w.done)
-	defer w.sleeper.Close()
-	var batch []uint32
+// run fires what is due and sleeps until the next deadline.
+func (w *Wheel) run(s Sleeper) {
+	defer s.Close()
 	for {
-		w.mu.Lock()
-		if w.stopped {
-			w.mu.Unlock()
+		all, stopped := w.turn()
+		if stopped {
 			return
 		}
-		batch = w.takeDue(batch[:0])
-		if len(batch) == 0 {
-			// Arming under the lock keeps it in order with rearm: an entry
-			// added after this sees the instant that is armed.
-			w.armed = never
-			if next, ok := w.next(); ok {
-				w.rearm(next)
-			}
+		if all {
+			s.Sleep()
 		}
-		w.mu.Unlock()
-		if len(batch) > 0 {
-			w.fire(batch)
-			continue
-		}
-		w.sleeper.Sleep()
 	}
 }
 
-// takeDue advances to the tick that is now and appends the values of due
-// entries to batch, up to maxBatch.
-func (w *Wheel) takeDue(batch []uint32) []uint32 {
-	target := uint64(w.Now() / w.tick)
-	for len(batch) < maxBatch {
-		level, slot, at, ok := w.first()
-		if !ok || at > target {
-			w.current = max(w.current, target)
-			break
-		}
-		w.current = max(w.current, at)
-		head := uint32(level*slots + slot)
-		for w.nodes[head].next != head && (level > 0 || len(batch) < maxBatch) {
-			i := w.nodes[head].next
-			w.unlink(i)
-			if level > 0 {
-				w.link(i)
-				continue
-			}
-			batch = append(batch, w.nodes[i].value)
-			w.release(i)
-		}
+// turn fires what is due, up to a portion, and reports whether that was all.
+func (w *Wheel) turn() (all, stopped bool) {
+	w.firing.Lock()
+	defer w.firing.Unlock()
+	if w.due, all, stopped = w.take(w.due[:0]); len(w.due) > 0 {
+		w.fire(w.due)
 	}
-	return batch
+	return all, stopped
 }
 
-// first finds the earliest slot in use and the tick at which it begins.
-func (w *Wheel) first() (level, slot int, at uint64, ok bool) {
-	for level := range levels {
-		if w.occupied[level] == 0 {
-			continue
-		}
-		slot := bits.TrailingZeros64(w.occupied[level])
-		shift := level * digit
-		above := uint64(0) // the digits above this level, the current tick's
-		if shift+digit < 64 {
-			above = w.current >> (shift + digit) << (shift + digit)
-		}
-		return level, slot, above | uint64(slot)<<shift, true
+// take takes out what is due, up to a portion, and when that was all arms the
+// sleeper for the next deadline. Arming under the lock keeps it in order with
+// rearm: an entry added after this sees the instant that is armed.
+func (w *Wheel) take(due []uint32) (_ []uint32, all, stopped bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return due, false, true
 	}
-	return 0, 0, 0, false
-}
-
-// next is the tick of the earliest entry, exactly: a slot above level 0 is
-// searched, so that the wheel does not wake up to move entries down. A slot
-// that is too long to search counts from its beginning.
-func (w *Wheel) next() (uint64, bool) {
-	level, slot, at, ok := w.first()
-	if !ok || level == 0 {
-		return at, ok
+	now := w.Now()
+	tick := uint64(now / w.tick)
+	due, all = w.entries.take(tick, due, portion)
+	w.pace.note(len(due), now)
+	if !all {
+		return due, false, false
 	}
-	const search = 64
-	earliest := uint64(math.MaxUint64)
-	head := uint32(level*slots + slot)
-	seen := 0
-	for i := w.nodes[head].next; i != head; i = w.nodes[i].next {
-		if seen++; seen > search {
-			return at, true
-		}
-		earliest = min(earliest, w.nodes[i].tick)
+	w.rest = 0
+	if wait := w.pace.ticks(); wait > 1 {
+		w.rest = time.Duration(tick+wait) * w.tick
 	}
-	return earliest, true
+	w.armed = never
+	if next, ok := w.entries.next(); ok {
+		w.rearm(next)
+	}
+	return due, true, false
 }
 
 // rearm makes the sleeper wake up for the tick unless it does so earlier.
 func (w *Wheel) rearm(tick uint64) {
 	at := never - 1
 	if tick <= uint64(never-1)/uint64(w.tick) {
-		at = time.Duration(tick) * w.tick
+		at = max(time.Duration(tick)*w.tick, w.rest)
 	}
 	if at < w.armed {
 		w.armed = at
-		w.sleeper.Arm(at - w.Now())
+		w.wake(at - w.Now())
+	}
+}
+
+func (w *Wheel) wake(after time.Duration) {
+	for _, s := range w.sleepers {
+		s.Arm(after)
 	}
 }
 
@@ -306,61 +253,4 @@ func (w *Wheel) ticks(at time.Duration) uint64 {
 		t++
 	}
 	return t
-}
-
-// link files the node under its tick, or under the current one if that is past.
-func (w *Wheel) link(i uint32) {
-	n := &w.nodes[i]
-	tick := max(n.tick, w.current)
-	level := 0
-	if differ := tick ^ w.current; differ != 0 {
-		level = (bits.Len64(differ) - 1) / digit
-	}
-	slot := int(tick>>(level*digit)) & (slots - 1)
-	w.occupied[level] |= 1 << slot
-	head := uint32(level*slots + slot)
-	last := w.nodes[head].prev
-	n.next, n.prev = head, last
-	w.nodes[last].next, w.nodes[head].prev = i, i
-}
-
-// unlink takes the node out of its list and clears the slot's bit when it was
-// the last: then only the head, whose index tells the slot, is left.
-func (w *Wheel) unlink(i uint32) {
-	next, prev := w.nodes[i].next, w.nodes[i].prev
-	w.nodes[prev].next, w.nodes[next].prev = next, prev
-	if next == prev && next < levels*slots {
-		w.occupied[next/slots] &^= 1 << (next % slots)
-	}
-}
-
-func (w *Wheel) allocate() (uint32, bool) {
-	i := w.free
-	if i != 0 {
-		w.free = w.nodes[i].next
-	} else {
-		if len(w.nodes) > math.MaxUint32 {
-			return 0, false
-		}
-		i = uint32(len(w.nodes))
-		w.nodes = append(w.nodes, node{})
-	}
-	w.nodes[i].gen++
-	w.inUse++
-	return i, true
-}
-
-func (w *Wheel) release(i uint32) {
-	w.nodes[i].gen++
-	w.nodes[i].next = w.free
-	w.free = i
-	w.inUse--
-}
-
-func (w *Wheel) find(h Handle) (uint32, bool) {
-	i, gen := uint32(h), uint32(h>>32)
-	if uint64(i) >= uint64(len(w.nodes)) || gen&1 == 0 || w.nodes[i].gen != gen {
-		return 0, false
-	}
-	return i, true
 }

@@ -1,7 +1,6 @@
 package wheel
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -16,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const tick = DefaultTick
+const tick = FinestTick
 
 // roundUp is when an entry for the instant fires at the earliest.
 func roundUp(at time.Duration) time.Duration {
@@ -154,7 +153,7 @@ func TestEntriesOfOneSlotFireInOrderOfTicks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const n = 3 * maxBatch
+		const n = 3 * 4096
 		order := rand.Perm(n)
 		for _, i := range order {
 			// One level-2 slot holds them all.
@@ -173,10 +172,6 @@ func TestEntriesOfOneSlotFireInOrderOfTicks(t *testing.T) {
 // A pause of the process must cost its own length only: ticks are never counted.
 func TestPauseDelaysByItsLengthOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		type firing struct {
-			value uint32
-			at    time.Duration
-		}
 		var fired []firing
 		var w *Wheel
 		w, err := New(func(v []uint32) {
@@ -205,7 +200,7 @@ func TestPauseDelaysByItsLengthOnly(t *testing.T) {
 }
 
 func TestHandleOfAUsedPlaceIsRefused(t *testing.T) {
-	w := newWheel(t, func([]uint32) {})
+	w := startWheel(t, func([]uint32) {})
 	old, _ := w.Add(w.Now()+time.Hour, 1)
 	if !w.Cancel(old) {
 		t.Fatal("first cancel refused")
@@ -222,26 +217,7 @@ func TestHandleOfAUsedPlaceIsRefused(t *testing.T) {
 	}
 }
 
-func TestStopTwiceAndAddAfterStop(t *testing.T) {
-	w, err := New(func([]uint32) {}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, _ := w.Add(time.Hour, 1)
-	for range 2 {
-		if left := w.Stop(); left != 1 {
-			t.Fatalf("%d left, want 1", left)
-		}
-	}
-	if _, err := w.Add(0, 2); !errors.Is(err, ErrStopped) {
-		t.Fatalf("add after stop: %v", err)
-	}
-	if w.Renew(h, 0) {
-		t.Fatal("renew after stop")
-	}
-}
-
-func newWheel(t *testing.T, fire func([]uint32)) *Wheel {
+func startWheel(t *testing.T, fire func([]uint32)) *Wheel {
 	t.Helper()
 	w, err := New(fire, Options{})
 	if err != nil {
@@ -255,16 +231,12 @@ func newWheel(t *testing.T, fire func([]uint32)) *Wheel {
 // and a fire callback may use the wheel.
 func TestRealClockNeverEarly(t *testing.T) {
 	const callers, each = 4, 2000
-	type firing struct {
-		value uint32
-		at    time.Duration
-	}
 	var mu sync.Mutex
 	var fired []firing
 	all := make(chan struct{})
 	var w *Wheel
 	ready := make(chan struct{})
-	w = newWheel(t, func(values []uint32) {
+	w = startWheel(t, func(values []uint32) {
 		<-ready
 		now := w.Now()
 		mu.Lock()
