@@ -1,0 +1,47 @@
+package bench
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// TestCarry measures what a million waiting timers weigh: their bytes and what
+// they cost each cycle of the garbage collector.
+func TestCarry(t *testing.T) {
+	const rounds, n = 5, 1_000_000
+	bytes, cycles := make([][]float64, len(crowds)), make([][]float64, len(crowds))
+	for range rounds {
+		for i, side := range crowds {
+			b, cycle := measureCarry(side.make(n), n)
+			bytes[i], cycles[i] = append(bytes[i], b), append(cycles[i], cycle)
+		}
+	}
+	report(t, "1,000,000 outstanding", "runtime", []row{
+		{"bytes a timer", bytes[0], bytes[1], .25},
+		{"a GC cycle (ms)", cycles[0], cycles[1], .10},
+	})
+}
+
+// measureCarry returns the bytes a timer, without the callers' slice of
+// handles, and the wall time of a GC cycle in milliseconds.
+func measureCarry(c outstanding, n int) (bytes, cycle float64) {
+	defer c.end()
+	before := heap()
+	fill(c, n)
+	bytes = float64(heap()-before) / float64(n)
+	const cycles = 5
+	start := time.Now()
+	for range cycles {
+		runtime.GC()
+	}
+	return bytes, ms(time.Since(start)) / cycles
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC() // what the first one found to be finalised or swept late
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
