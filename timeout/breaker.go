@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -24,6 +25,7 @@ type breaker struct {
 	cb *gobreaker.CircuitBreaker[struct{}]
 	// changed has a value after a change of state.
 	changed chan struct{}
+	away    atomic.Bool // what closed reports the contrary of
 }
 
 func newBreaker(name string, log *slog.Logger, trips uint32) *breaker {
@@ -37,6 +39,7 @@ func newBreaker(name string, log *slog.Logger, trips uint32) *breaker {
 			if to == gobreaker.StateHalfOpen || from == gobreaker.StateHalfOpen && to == gobreaker.StateOpen {
 				return
 			}
+			b.away.Store(to != gobreaker.StateClosed)
 			log.Warn(name+" is "+map[bool]string{true: "back", false: "away"}[to == gobreaker.StateClosed], "breaker", to.String())
 			notify(b.changed)
 		},
@@ -53,7 +56,7 @@ func notify(c chan struct{}) {
 }
 
 // closed reports whether the part is believed to be there.
-func (b *breaker) closed() bool { return b.cb.State() == gobreaker.StateClosed }
+func (b *breaker) closed() bool { return !b.away.Load() }
 
 // do runs f unless the part is away, and counts how it went.
 func (b *breaker) do(f func() error) error {

@@ -109,7 +109,7 @@ func (c *clock) difference() time.Duration {
 }
 
 // drift is the clock minus this machine's wall clock, as it is now.
-func (c *clock) drift() time.Duration { return c.Now().Sub(time.Now()) }
+func (c *clock) drift() time.Duration { return c.Now().Sub(time.Now().Add(failpoint.ClockOffset())) }
 
 func (c *clock) adopt(b bounds) {
 	if !c.measured {

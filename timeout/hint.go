@@ -91,7 +91,7 @@ func (e *Engine) hintOf(writes []write) string {
 	var h hint
 	soon := float64(e.clock.Now().Add(hintWindow).UnixMilli())
 	for _, w := range writes {
-		if !w.remove && w.score <= soon && !e.members.owns(shardOf(w.key, e.o.Shards)) {
+		if !w.remove && w.score <= soon && !e.members.owns(w.shard) {
 			h.Tasks = append(h.Tasks, hintTask{w.kind, w.key, int64(w.score)})
 		}
 	}

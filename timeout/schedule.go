@@ -1,9 +1,12 @@
 package timeout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -11,7 +14,8 @@ import (
 )
 
 const (
-	// writeWait is the longest that Schedule, Renew and Cancel keep a caller.
+	// writeWait is the longest that a flush takes, and so about the longest that
+	// Schedule, Renew and Cancel keep a caller.
 	writeWait = 250 * time.Millisecond
 	// writers flush at the same time; a key always goes to the same one, so
 	// that its writes stay in order.
@@ -29,8 +33,9 @@ const (
 // and only log its error: the source is asked again within seconds. It never
 // takes more than 300 ms. Without Redis it stores nothing, and a task that is
 // due within seconds is kept in this process.
-func (e *Engine) Schedule(ctx context.Context, tasks ...Task) error {
-	writes := make([]write, 0, len(tasks))
+func (e *Engine) Schedule(_ context.Context, tasks ...Task) error {
+	var one [1]write
+	writes := one[:0]
 	for _, t := range tasks {
 		if err := e.check(t.Kind, t.Key); err != nil {
 			return err
@@ -38,16 +43,17 @@ func (e *Engine) Schedule(ctx context.Context, tasks ...Task) error {
 		if t.Due < 0 || t.Due >= maxDue {
 			return fmt.Errorf("%w: due %d", ErrBadTask, t.Due)
 		}
-		writes = append(writes, write{kind: t.Kind, key: t.Key, score: float64(t.Due)})
+		writes = append(writes, write{kind: t.Kind, key: t.Key, shard: shardOf(t.Key, e.o.Shards), score: float64(t.Due)})
 	}
 	if !e.running.Load() {
 		return ErrNotRunning
 	}
-	err := e.writer.put(ctx, writes)
+	err := e.writer.put(writes)
 	// After the write: an entry that fires before its task is stored would
 	// find nothing to claim.
-	for _, t := range tasks {
-		if err != nil || e.feed() == feedSQL || e.members.owns(shardOf(t.Key, e.o.Shards)) {
+	alone := err != nil || e.feed() == feedSQL
+	for i, t := range tasks {
+		if alone || e.members.owns(writes[i].shard) {
 			e.near.set(e.lanes[t.Kind], t.Key, t.Due)
 		}
 	}
@@ -60,7 +66,7 @@ func (e *Engine) Renew(ctx context.Context, t Task) error { return e.Schedule(ct
 
 // Cancel removes a task. It saves work only: a handler finds that its row
 // needs nothing. Its bounds and errors are those of Schedule.
-func (e *Engine) Cancel(ctx context.Context, kind, key string) error {
+func (e *Engine) Cancel(_ context.Context, kind, key string) error {
 	if err := e.check(kind, key); err != nil {
 		return err
 	}
@@ -68,7 +74,7 @@ func (e *Engine) Cancel(ctx context.Context, kind, key string) error {
 		return ErrNotRunning
 	}
 	e.near.forget(e.lanes[kind], key)
-	return e.writer.put(ctx, []write{{kind: kind, key: key, remove: true}})
+	return e.writer.put([]write{{kind: kind, key: key, shard: shardOf(key, e.o.Shards), remove: true}})
 }
 
 func (e *Engine) check(kind, key string) error {
@@ -85,6 +91,7 @@ func (e *Engine) check(kind, key string) error {
 // write is one ZADD or ZREM on its way.
 type write struct {
 	kind, key string
+	shard     int
 	score     float64
 	remove    bool
 	ticket    *ticket
@@ -92,21 +99,32 @@ type write struct {
 
 // ticket collects the answers for the writes of one caller.
 type ticket struct {
-	mu   sync.Mutex
-	open int
-	err  error
-	done chan struct{}
+	open atomic.Int32
+	err  atomic.Pointer[error]
+	done chan struct{} // gets a value when all answers are there
 }
 
+// tickets are used again, once their answers have come.
+var tickets = sync.Pool{New: func() any { return &ticket{done: make(chan struct{}, 1)} }}
+
 func (t *ticket) finish(err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.err == nil {
-		t.err = err
+	if err != nil {
+		t.err.Store(&err)
 	}
-	if t.open--; t.open == 0 {
-		close(t.done)
+	if t.open.Add(-1) == 0 {
+		t.done <- struct{}{}
 	}
+}
+
+// wait returns when all answers are there, and what went wrong.
+func (t *ticket) wait() error {
+	<-t.done
+	err := t.err.Swap(nil)
+	tickets.Put(t)
+	if err != nil {
+		return *err
+	}
+	return nil
 }
 
 // writer commits the writes of concurrent callers in groups: a lone caller
@@ -116,6 +134,9 @@ type writer struct {
 	hint   func([]write) string // what others must hear of, or ""
 	queues [writers]chan write
 	scope  scope
+
+	gate   sync.RWMutex
+	closed bool // nothing is queued any more
 }
 
 func newWriter(s *store, hint func([]write) string) *writer {
@@ -136,79 +157,102 @@ func (w *writer) start() {
 	}
 }
 
-func (w *writer) stop() { w.scope.stop() }
+// stop returns when all that was queued has been written.
+func (w *writer) stop() {
+	w.gate.Lock()
+	w.closed = true
+	w.gate.Unlock()
+	w.scope.stop()
+}
 
-// put queues the writes and waits until they are stored.
-func (w *writer) put(ctx context.Context, writes []write) error {
+// put queues the writes and waits until they are stored. It needs no limit of
+// its own: a flush has one, and one that fails answers for all that is queued.
+func (w *writer) put(writes []write) error {
 	if w.store == nil || len(writes) == 0 {
 		return nil
 	}
 	if !w.store.breaker.closed() {
 		return ErrRedisAway
 	}
-	limit := time.NewTimer(writeWait)
-	defer limit.Stop()
-	t := &ticket{open: len(writes), done: make(chan struct{})}
-	for _, one := range writes {
-		one.ticket = t
-		select {
-		case w.queues[shardOf(one.key, w.store.shards)%writers] <- one:
-		case <-limit.C:
-			return fmt.Errorf("%w: queue full", ErrRedisAway)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	t := tickets.Get().(*ticket)
+	t.open.Store(int32(len(writes)))
+	if !w.queue(writes, t) {
+		return ErrNotRunning
 	}
-	select {
-	case <-t.done:
-		return t.err
-	case <-limit.C:
-		return fmt.Errorf("%w: no answer within %v", ErrRedisAway, writeWait)
-	case <-ctx.Done():
-		return ctx.Err()
+	return t.wait()
+}
+
+func (w *writer) queue(writes []write, t *ticket) bool {
+	w.gate.RLock()
+	defer w.gate.RUnlock()
+	if w.closed {
+		return false
 	}
+	for i := range writes {
+		writes[i].ticket = t
+		w.queues[writes[i].shard%writers] <- writes[i]
+	}
+	return true
 }
 
 // run flushes until ctx ends, and then once more what is queued.
 func (w *writer) run(ctx context.Context, queue chan write) {
+	group := make([]write, 0, writeGroup)
 	for {
-		var group []write
 		select {
 		case one := <-queue:
-			group = append(group, one)
+			group = collect(append(group[:0], one), queue)
 		case <-ctx.Done():
+			group = collect(group[:0], queue)
 		}
-		for more := true; more && len(group) < writeGroup; {
-			select {
-			case one := <-queue:
-				group = append(group, one)
-			default:
-				more = false
-			}
+		if len(group) == 0 {
+			return // no caller comes any more
 		}
-		if len(group) > 0 {
-			w.flush(group)
-			continue
-		}
-		if ctx.Err() != nil {
-			return
+		err := w.flush(group)
+		answerAll(group, err)
+		for err != nil && len(group) > 0 {
+			// Who waited for a flush that failed waits for no other.
+			group = collect(group[:0], queue)
+			answerAll(group, err)
 		}
 	}
 }
 
-// flush writes the group in one pipeline and answers its callers.
-func (w *writer) flush(group []write) {
-	ctx, cancel := context.WithTimeout(context.Background(), redisTimeout)
-	defer cancel()
-	bySet := map[string][]write{}
-	for _, one := range group {
-		key := w.store.setKey(one.kind, shardOf(one.key, w.store.shards))
-		bySet[key] = append(bySet[key], one)
+// collect appends what is queued, up to writeGroup.
+func collect(group []write, queue chan write) []write {
+	for len(group) < writeGroup {
+		select {
+		case one := <-queue:
+			group = append(group, one)
+		default:
+			return group
+		}
 	}
+	return group
+}
+
+func answerAll(group []write, err error) {
+	for i := range group {
+		group[i].ticket.finish(err)
+	}
+	clear(group)
+}
+
+// flush writes the group in one pipeline.
+func (w *writer) flush(group []write) error {
+	ctx, cancel := context.WithTimeout(context.Background(), writeWait)
+	defer cancel()
+	// Those of a set together, each set's in the order they came.
+	slices.SortStableFunc(group, func(a, b write) int { return cmp.Or(cmp.Compare(a.shard, b.shard), cmp.Compare(a.kind, b.kind)) })
 	err := w.store.breaker.do(func() error {
 		pipeline := w.store.client.Pipeline()
-		for set, writes := range bySet {
-			addWrites(ctx, pipeline, set, writes)
+		for start := 0; start < len(group); {
+			end := start + 1
+			for end < len(group) && group[end].sameCommand(&group[start]) {
+				end++
+			}
+			w.add(ctx, pipeline, group[start:end])
+			start = end
 		}
 		if hint := w.hint(group); hint != "" {
 			pipeline.Publish(ctx, w.store.channel(), hint)
@@ -217,32 +261,30 @@ func (w *writer) flush(group []write) {
 		return err
 	})
 	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrRedisAway, err)
+		return fmt.Errorf("%w: %w", ErrRedisAway, err)
 	}
-	for _, one := range group {
-		one.ticket.finish(err)
-	}
+	return nil
 }
 
-// addWrites makes as few commands of the writes to one set as their order
-// allows; within one ZADD the last score of a member counts.
-func addWrites(ctx context.Context, pipeline redis.Pipeliner, set string, writes []write) {
-	for start := 0; start < len(writes); {
-		end := start
-		var added []redis.Z
-		var removed []any
-		for ; end < len(writes) && writes[end].remove == writes[start].remove; end++ {
-			if writes[end].remove {
-				removed = append(removed, writes[end].key)
-			} else {
-				added = append(added, redis.Z{Score: writes[end].score, Member: writes[end].key})
-			}
+func (w *write) sameCommand(o *write) bool {
+	return w.shard == o.shard && w.remove == o.remove && w.kind == o.kind
+}
+
+// add makes one command of writes to one set; within one ZADD the last score
+// of a member counts.
+func (w *writer) add(ctx context.Context, pipeline redis.Pipeliner, writes []write) {
+	set := w.store.setKey(writes[0].kind, writes[0].shard)
+	if writes[0].remove {
+		keys := make([]any, len(writes))
+		for i := range writes {
+			keys[i] = writes[i].key
 		}
-		if len(added) > 0 {
-			pipeline.ZAdd(ctx, set, added...)
-		} else {
-			pipeline.ZRem(ctx, set, removed...)
-		}
-		start = end
+		pipeline.ZRem(ctx, set, keys...)
+		return
 	}
+	added := make([]redis.Z, len(writes))
+	for i := range writes {
+		added[i] = redis.Z{Score: writes[i].score, Member: writes[i].key}
+	}
+	pipeline.ZAdd(ctx, set, added...)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"strconv"
 	"strings"
 	"time"
@@ -32,11 +31,13 @@ func RedisOptions(addrs []string) *redis.UniversalOptions {
 	}
 }
 
-// shardOf is the shard of a key. Stored entries depend on it.
+// shardOf is the shard of a key, by FNV-1a. Stored entries depend on it.
 func shardOf(key string, shards int) int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(key))
-	return int(h.Sum32() % uint32(shards))
+	h := uint32(2166136261)
+	for i := range len(key) {
+		h = (h ^ uint32(key[i])) * 16777619
+	}
+	return int(h % uint32(shards))
 }
 
 // store is the schedule in Redis: per shard and kind one sorted set, member =

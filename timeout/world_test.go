@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -252,6 +253,12 @@ func (s *things) callsOf(id string) []callOf {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]callOf(nil), s.calls[id]...)
+}
+
+func (s *things) allCalls() map[string][]callOf {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.calls)
 }
 
 // await waits, from call to call of the handler, until the condition holds.
