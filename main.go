@@ -18,6 +18,7 @@ import (
 	_ "time/tzdata" // shop.timezone must be known on an image without a time zone database
 
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemall/tidemall/api"
 	"github.com/tidemall/tidemall/api/admin"
@@ -136,10 +137,18 @@ func load(file string, stderr io.Writer) (*config.Config, *slog.Logger, error) {
 	}
 	cfg.Version = version
 	log := slog.New(telemetry.LogHandler(handler))
+	redis.SetLogger(redisLog{log.With("component", "redis")})
 	for _, w := range warnings {
 		log.Warn(w)
 	}
 	return cfg, log, nil
+}
+
+// redisLog is where the Redis client says that a connection broke, which whoever uses it hears anyhow.
+type redisLog struct{ *slog.Logger }
+
+func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
+	l.DebugContext(ctx, fmt.Sprintf(format, v...))
 }
 
 // serve runs the shop until SIGTERM.
