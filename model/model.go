@@ -37,5 +37,6 @@ func All() []any {
 		SubscriberReceipt{},
 		TimeoutPolicy{},
 		TimeoutPolicyVersion{},
+		RetimeJob{},
 	}
 }

@@ -30,4 +30,5 @@ func adminPolicies(g *group, p *admin.Policies) {
 	route(g, "DELETE", "/timeout-policies/{id}", staff(account.TimeoutWrite), p.Remove, doc{
 		Summary: "Remove a timeout policy", Codes: []fault.Code{fault.StaleVersion},
 	})
+	adminRetiming(g, p)
 }

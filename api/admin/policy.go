@@ -19,6 +19,9 @@ type Policies struct {
 		Update(ctx context.Context, by policy.By, id int64, c policy.Change) (model.TimeoutPolicy, error)
 		Rollback(ctx context.Context, by policy.By, id, version, to int64) (model.TimeoutPolicy, error)
 		Remove(ctx context.Context, by policy.By, id, version int64) error
+		Retime(ctx context.Context, by policy.By, id int64) (model.RetimeJob, error)
+		RetimeJobs(ctx context.Context, merchantID, id int64) ([]model.RetimeJob, error)
+		CancelRetime(ctx context.Context, by policy.By, id int64) error
 	}
 }
 

@@ -51,6 +51,7 @@ type App struct {
 	Policies *policy.Policies
 	Orders   *order.Service
 	Relay    *event.Relay
+	Retimer  *order.Retimer
 	// Deadlines is the timeout module as the panel sees it.
 	Deadlines *deadline.Board
 
@@ -127,6 +128,7 @@ func (a *App) wire(ctx context.Context) error {
 		Relayed: func() { a.Relay.Wake() }, Rows: a.countRows(), MaxUnpaid: int64(cfg.Order.MaxUnpaid), Zone: cfg.Zone(),
 		Tracer: a.Traces.Tracer("service/order"),
 	})
+	a.Retimer = order.NewRetimer(a.Orders, a.Policies)
 	for _, k := range a.Orders.Kinds() {
 		if err := a.Engine.Register(k); err != nil {
 			return err
@@ -156,6 +158,7 @@ func (a *App) Start(ctx context.Context) error {
 		{"catalogue and search", a.Catalog.Start, func(context.Context) error { return a.Catalog.Stop() }},
 		{"relay", a.Relay.Start, a.Relay.Stop},
 		{"deadlines", a.Engine.Start, a.Engine.Stop},
+		{"re-timing", a.Retimer.Start, a.Retimer.Stop},
 	} {
 		if err := step.start(ctx); err != nil {
 			return fmt.Errorf("starting %s: %w", step.name, err)

@@ -18,7 +18,7 @@ func (a *App) countRows() func(kind string, expected, affected int64) {
 		Name: "tidemall_order_rows_total", Help: "Rows that batches of due orders and after-sales were to change, and did, by kind of deadline.",
 	}, []string{"kind", "what"})
 	a.Metrics.MustRegister(rows)
-	for _, kind := range []string{order.KindPay, order.KindRemind, order.KindShip, order.KindConfirm, order.KindAftersale} {
+	for _, kind := range []string{order.KindPay, order.KindRemind, order.KindShip, order.KindConfirm, order.KindAftersale, order.KindRetime} {
 		rows.WithLabelValues(kind, "expected")
 		rows.WithLabelValues(kind, "affected")
 	}

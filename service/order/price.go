@@ -6,7 +6,6 @@ import (
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/fault"
-	"github.com/tidemall/tidemall/service/payment"
 	"github.com/tidemall/tidemall/service/store"
 )
 
@@ -26,60 +25,17 @@ func (s *Service) Reprice(ctx context.Context, merchantID int64, no, actor strin
 	}
 	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimPatience+claimLife)
 	defer cancel()
-	var o *model.Order
-	var live []*model.PaymentAttempt
-	err = patiently(ctx, func() error {
-		return s.Store.Tx(work, func(tx *store.Tx) error {
-			o, live, err = s.claimPrice(tx, seen.ID, actor, r)
-			return err
-		})
+	err = s.changeUnpaid(work, unpaidChange{
+		check: func(tx *store.Tx) (*model.Order, error) { return s.repriceable(tx, seen.ID, r) },
+		apply: func(tx *store.Tx, o *model.Order, token string) error {
+			return s.setPrice(tx, o, actor, r, s.Now(), token)
+		},
+		claim: func(try func() error) error { return patiently(ctx, try) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(live) > 0 {
-		err := s.endStale(work, live)
-		if err == nil {
-			err = s.Store.Tx(work, func(tx *store.Tx) error { return s.repriceClaimed(tx, o, actor, r) })
-		}
-		if err != nil {
-			s.unclaim(work, o)
-			return nil, err
-		}
-	}
 	return s.byIDView(work, seen.ID)
-}
-
-// claimPrice changes the price at once where WeChat cannot be paid for the order at the moment; otherwise it claims the order
-// and returns the attempts that must be ended first.
-func (s *Service) claimPrice(tx *store.Tx, id int64, actor string, r Repricing) (*model.Order, []*model.PaymentAttempt, error) {
-	o, err := s.repriceable(tx, id, r)
-	if err != nil {
-		return nil, nil, err
-	}
-	now := s.Now()
-	if err := free(o, now); err != nil {
-		return nil, nil, err
-	}
-	live, err := payment.LiveAttempts(tx.DB, o.ID)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(live) == 0 {
-		return o, nil, s.setPrice(tx, o, actor, r, now, "")
-	}
-	if _, err := claim(tx, o, now); err != nil {
-		return nil, nil, err
-	}
-	for _, a := range live {
-		if a.State == model.AttemptClosing {
-			continue
-		}
-		if _, err := payment.MoveAttempt(tx, a, model.AttemptClosing, now); err != nil {
-			return nil, nil, err
-		}
-	}
-	return o, live, nil
 }
 
 // repriceable reads the order under its lock and checks that its price can be changed as asked.
@@ -99,18 +55,6 @@ func (s *Service) repriceable(tx *store.Tx, id int64, r Repricing) (*model.Order
 			"调整后的应付金额须在 0 与上限之间", fmt.Sprintf("must be between %d and %d", -due, model.MaxFen-due))
 	}
 	return o, nil
-}
-
-// repriceClaimed changes the price of an order whose claim is still ours.
-func (s *Service) repriceClaimed(tx *store.Tx, claimed *model.Order, actor string, r Repricing) error {
-	o, err := s.repriceable(tx, claimed.ID, r)
-	if err != nil {
-		return err
-	}
-	if o.ClaimToken != claimed.ClaimToken {
-		return fault.New(fault.OrderBusy)
-	}
-	return s.setPrice(tx, o, actor, r, s.Now(), o.ClaimToken)
 }
 
 // setPrice writes the price and the lines' shares of the adjustment, and gives the claim with the token back.

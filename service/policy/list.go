@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/tidemall/tidemall/model"
-	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 )
 
@@ -27,16 +26,8 @@ func (p *Policies) List(ctx context.Context, merchantID int64, page store.Page) 
 
 // Versions returns every version of a policy that the merchant may see (0: any), newest first. It fails with not_found.
 func (p *Policies) Versions(ctx context.Context, merchantID, id int64) ([]model.TimeoutPolicyVersion, error) {
-	q := p.store.Read(ctx).Model(&model.TimeoutPolicy{}).Where("id = ?", id)
-	if merchantID != 0 {
-		q = q.Where("merchant_id IN ?", []int64{0, merchantID})
-	}
-	var n int64
-	if err := q.Count(&n).Error; err != nil {
-		return nil, store.Classify(err)
-	}
-	if n == 0 {
-		return nil, fault.New(fault.NotFoundError)
+	if err := p.visible(ctx, merchantID, id); err != nil {
+		return nil, err
 	}
 	var rows []model.TimeoutPolicyVersion
 	err := p.store.Read(ctx).Where("policy_id = ?", id).Order("version DESC").Find(&rows).Error
