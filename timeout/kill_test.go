@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func runChild(description string) {
 	s := newThings(db)
 	o := Options{DB: db, Prefix: "shop1", Shards: 8, Node: r.Node, Log: slog.New(slog.DiscardHandler)}
 	if r.Redis != "" {
-		o.Redis = redis.NewUniversalClient(RedisOptions([]string{r.Redis}))
+		o.Redis = redis.NewUniversalClient(RedisOptions(strings.Split(r.Redis, ",")))
 	}
 	e, err := New(o)
 	if err == nil {

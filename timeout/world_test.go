@@ -43,7 +43,7 @@ type parts struct {
 	name   string
 	driver string
 	dsn    func(testing.TB) string // of an empty database
-	redis  func(testing.TB) string // address; nil for the database alone
+	redis  func(testing.TB) string // addresses, with commas; nil for the database alone
 }
 
 func (p parts) db(t testing.TB) *sql.DB { return openTables(t, p.driver, p.dsn(t)) }
@@ -52,6 +52,7 @@ func (p parts) db(t testing.TB) *sql.DB { return openTables(t, p.driver, p.dsn(t
 var everyParts = []parts{
 	{"miniredis+sqlite", "sqlite", sqliteDSN, miniRedis},
 	{"redis+mariadb", "mysql", mysqlDSN, realRedis},
+	{"redis cluster+mariadb", "mysql", mysqlDSN, redisCluster},
 	{"sqlite alone", "sqlite", sqliteDSN, nil},
 	{"mariadb alone", "mysql", mysqlDSN, nil},
 }
@@ -106,8 +107,10 @@ func miniRedis(t testing.TB) string {
 
 func realRedis(t testing.TB) string { return testserver.Redis(t) }
 
-func redisClient(t testing.TB, addr string) redis.UniversalClient {
-	client := redis.NewUniversalClient(RedisOptions([]string{addr}))
+func redisCluster(t testing.TB) string { return strings.Join(testserver.RedisCluster(t), ",") }
+
+func redisClient(t testing.TB, addrs string) redis.UniversalClient {
+	client := redis.NewUniversalClient(RedisOptions(strings.Split(addrs, ",")))
 	t.Cleanup(func() { client.Close() })
 	return client
 }

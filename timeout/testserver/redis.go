@@ -60,8 +60,8 @@ func redisReady(p *process) error {
 	return nil
 }
 
-// redisDo sends one command without arguments over a connection of its own and returns
-// the reply, which must be a status or a bulk string.
+// redisDo sends one command, whose arguments have no spaces in them, over a connection
+// of its own and returns the reply, which must be a status or a bulk string.
 func redisDo(addr, command string) (string, error) {
 	conn, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {

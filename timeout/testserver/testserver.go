@@ -2,9 +2,10 @@
 // installed on the machine (mariadbd or mysqld, redis-server), run from a
 // temporary directory on a spare port of the loopback interface.
 //
-// [MySQL] and [Redis] hand out a server shared by the whole test binary, started by
-// the first test that asks. [StartMySQL] and [StartRedis] start a server of the
-// test's own, which the test may kill, pause and start again.
+// [MySQL], [Redis] and [RedisCluster] hand out a server shared by the whole test
+// binary, started by the first test that asks. [StartMySQL], [StartRedis] and
+// [StartRedisCluster] start a server of the test's own, which the test may kill, pause
+// and start again. [StartProxy] puts a bad network in front of any of them.
 //
 // A test that needs a program that is not installed is skipped with the reason.
 // Every server ends, and its directory is removed, when the test process ends, also
@@ -43,6 +44,11 @@ var errMissing = errors.New("not installed")
 var shared struct {
 	mysql, redis onceServer
 	redisLock    sync.Once
+	cluster      struct {
+		once  sync.Once
+		nodes []*process
+		err   error
+	}
 }
 
 // onceServer starts a server once and remembers how that went.

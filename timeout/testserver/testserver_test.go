@@ -193,6 +193,33 @@ func TestStartRedis_ArgumentsDecideWhatSurvives(t *testing.T) {
 	}
 }
 
+func TestStartRedisCluster_ServesEverySlotAndLivesOnWithoutANode(t *testing.T) {
+	c := StartRedisCluster(t)
+	ctx := context.Background()
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs(), MaxRedirects: 1, DialerRetries: 1})
+	defer client.Close()
+	set := func() (failed int) {
+		for i := range 100 { // over all nodes
+			if err := client.Set(ctx, fmt.Sprintf("key-%d", i), i, 0).Err(); err != nil {
+				failed++
+			}
+		}
+		return failed
+	}
+	if n := set(); n != 0 {
+		t.Fatalf("%d of 100 keys could not be set", n)
+	}
+	c.Nodes[1].Kill()
+	if n := set(); n == 0 || n == 100 {
+		t.Errorf("%d of 100 keys could not be set while a node is away, want some", n)
+	}
+	c.Nodes[1].Start()
+	c.AwaitWhole()
+	if n := set(); n != 0 {
+		t.Errorf("%d of 100 keys could not be set when the node was back", n)
+	}
+}
+
 func TestServer_PausedServerKeepsConnectionsAndDoesNotAnswer(t *testing.T) {
 	s := StartRedis(t)
 	s.Pause()
