@@ -127,7 +127,8 @@ func initDataDir(program, dir string) error {
 		args = []string{program, "--no-defaults", "--initialize-insecure"}
 	}
 	args = append(append(args, "--datadir="+dir), asRoot()...)
-	args = append(args, "--loose-innodb-flush-method=nosync", "--loose-innodb-log-file-size=32M")
+	// A temporary directory of its own: a server that starts clears away the temporary tables of others in a shared one.
+	args = append(args, "--tmpdir="+filepath.Dir(dir), "--loose-innodb-flush-method=nosync", "--loose-innodb-log-file-size=32M")
 	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
 	}
