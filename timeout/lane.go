@@ -13,7 +13,7 @@ type lane struct {
 
 	// Guarded by near.mu.
 	entries  map[string]uint32
-	ready    queue
+	ready    readyTasks
 	inFlight int
 	closed   bool
 	wake     *sync.Cond // on near.mu; set by Start
@@ -32,7 +32,10 @@ func newLane(k Kind) *lane {
 }
 
 // open gives the lane its place in near.
-func (l *lane) open(n *near) { l.wake = sync.NewCond(&n.mu) }
+func (l *lane) open(n *near) {
+	l.wake = sync.NewCond(&n.mu)
+	l.ready.shards = make([]queue, n.shards)
+}
 
 // close lets the workers go; what is ready is left to others.
 func (l *lane) close() {
@@ -56,6 +59,34 @@ func (e *Engine) worker(ctx context.Context, l *lane) {
 		}
 		e.runBatch(l, items)
 	}
+}
+
+// readyTasks are tasks that have fired, shard by shard, so that a batch of many that
+// are due at once is of few shards and its claim takes few scripts. The shards
+// take turns.
+type readyTasks struct {
+	shards []queue
+	count  int
+	turn   int // whose it is
+	taken  int // in this turn
+}
+
+func (r *readyTasks) len() int { return r.count }
+
+func (r *readyTasks) push(shard int, v uint32) {
+	r.shards[shard].push(v)
+	r.count++
+}
+
+// pop takes from the shard whose turn it is until it is empty or has had a
+// batch. There must be something.
+func (r *readyTasks) pop() uint32 {
+	for r.shards[r.turn].len() == 0 || r.taken == MaxBatch {
+		r.turn, r.taken = (r.turn+1)%len(r.shards), 0
+	}
+	r.count--
+	r.taken++
+	return r.shards[r.turn].pop()
 }
 
 // queue is a first-in first-out list without allocation per entry.

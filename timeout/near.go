@@ -1,8 +1,6 @@
 package timeout
 
 import (
-	"cmp"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,9 +16,6 @@ const (
 	// nearHold is how far ahead a task is kept that only this process knows to
 	// wait.
 	nearHold = time.Minute
-	// sortFrom is how many must be due at once for it to pay to bring those of
-	// a shard together: the claim of a batch then takes few scripts.
-	sortFrom = 64
 	// nearRecent is for how long at least it is remembered what was finished.
 	nearRecent = 2 * time.Second
 )
@@ -132,9 +127,6 @@ func (n *near) forget(l *lane, key string) {
 func (n *near) fire(values []uint32) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(values) > sortFrom {
-		slices.SortStableFunc(values, func(a, b uint32) int { return cmp.Compare(n.entries[a].shard, n.entries[b].shard) })
-	}
 	for _, i := range values {
 		// Between the wheel's lock and this one the entry may have been
 		// renewed, forgotten, or its place given to another. What then fires
@@ -144,7 +136,7 @@ func (n *near) fire(values []uint32) {
 			continue
 		}
 		e.place = ready
-		e.lane.ready.push(i)
+		e.lane.ready.push(int(e.shard), i)
 		e.lane.wake.Signal()
 	}
 }
