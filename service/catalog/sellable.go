@@ -1,6 +1,12 @@
 package catalog
 
 import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
 	"gorm.io/gorm"
 
 	"github.com/tidemall/tidemall/model"
@@ -26,24 +32,11 @@ type Sellable struct {
 	OnSale bool
 }
 
-type sellableRow struct {
-	ID             int64
-	ProductID      int64
-	MerchantID     int64
-	CategoryID     int64
-	Name           string
-	Image          string
-	Images         []model.Image     `gorm:"serializer:json"`
-	Specs          map[string]string `gorm:"serializer:json"`
-	PriceFen       model.Fen
-	Stock          int64
-	WeightG        int64
-	Virtual        bool
-	Published      bool
-	Disabled       bool
-	SKUDeleted     model.Time `gorm:"column:sku_deleted"`
-	ProductDeleted model.Time
-}
+// sellableSQL takes the ids in place of its one placeholder.
+const sellableSQL = `SELECT k.id, k.product_id, k.merchant_id, p.category_id, p.name, k.image, p.images, k.specs, k.price_fen, k.stock,
+	k.weight_g, p.virtual, p.published AND NOT m.disabled AND k.deleted_at = 0 AND p.deleted_at = 0
+	FROM skus k JOIN products p ON p.id = k.product_id JOIN merchants m ON m.id = k.merchant_id
+	WHERE k.id IN (?)`
 
 // Sellables returns what is known of the SKUs, in no order, those no longer on sale too; an id that never was is left out. It
 // is one query, and reads what db sees: inside a transaction, its snapshot.
@@ -51,27 +44,51 @@ func Sellables(db *gorm.DB, skuIDs []int64) ([]Sellable, error) {
 	if len(skuIDs) == 0 {
 		return nil, nil
 	}
-	var rows []sellableRow
-	err := db.Raw(`SELECT k.id, k.product_id, k.merchant_id, p.category_id, p.name, k.image, p.images, k.specs, k.price_fen, k.stock,
-		k.weight_g, p.virtual, p.published, m.disabled, k.deleted_at AS sku_deleted, p.deleted_at AS product_deleted
-		FROM skus k JOIN products p ON p.id = k.product_id JOIN merchants m ON m.id = k.merchant_id
-		WHERE k.id IN ?`, skuIDs).Scan(&rows).Error
+	rows, err := db.Raw(strings.Replace(sellableSQL, "(?)", "?", 1), skuIDs).Rows()
 	if err != nil {
 		return nil, store.Classify(err)
 	}
-	out := make([]Sellable, len(rows))
-	for i, r := range rows {
-		image := r.Image
-		if image == "" && len(r.Images) > 0 {
-			image = r.Images[0].Key
+	out := make([]Sellable, 0, len(skuIDs))
+	for err == nil && rows.Next() {
+		err = addSellable(rows, &out)
+	}
+	return out, store.Classify(errors.Join(err, rows.Err(), rows.Close()))
+}
+
+// ReadSellables adds to the reads what Sellables returns; into is filled when they run.
+func ReadSellables(r *store.Reads, skuIDs []int64, into *[]Sellable) {
+	args := make([]any, len(skuIDs))
+	for i, id := range skuIDs {
+		args[i] = id
+	}
+	r.Add(func(rows *sql.Rows) error { return addSellable(rows, into) },
+		strings.Replace(sellableSQL, "?", strings.Repeat(", ?", len(args))[2:], 1), args...)
+}
+
+// addSellable reads a row of sellableSQL. It scans by itself because every order comes by here twice.
+func addSellable(rows *sql.Rows, into *[]Sellable) error {
+	var s Sellable
+	var image string
+	var images, specs []byte
+	err := rows.Scan(&s.SKUID, &s.ProductID, &s.MerchantID, &s.CategoryID, &s.Name, &image, &images, &specs, &s.PriceFen, &s.Stock, &s.WeightG, &s.Virtual, &s.OnSale)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(specs, &s.Specs); err != nil {
+		return fmt.Errorf("specs of SKU %d: %w", s.SKUID, err)
+	}
+	if image == "" {
+		var all []model.Image
+		if err := json.Unmarshal(images, &all); err != nil {
+			return fmt.Errorf("images of product %d: %w", s.ProductID, err)
 		}
-		out[i] = Sellable{
-			SKUID: r.ID, ProductID: r.ProductID, MerchantID: r.MerchantID, CategoryID: r.CategoryID, Name: r.Name,
-			Image: file.ThumbKey(image), Specs: r.Specs, PriceFen: r.PriceFen, Stock: r.Stock, WeightG: r.WeightG, Virtual: r.Virtual,
-			OnSale: r.Published && !r.Disabled && r.SKUDeleted.IsZero() && r.ProductDeleted.IsZero(),
+		if len(all) > 0 {
+			image = all[0].Key
 		}
 	}
-	return out, nil
+	s.Image = file.ThumbKey(image)
+	*into = append(*into, s)
+	return nil
 }
 
 // Sellables is the function of the same name, for those who know the catalogue by an interface.

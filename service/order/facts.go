@@ -1,17 +1,20 @@
 package order
 
 import (
+	"database/sql"
+
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/catalog"
 	"github.com/tidemall/tidemall/service/coupon"
 	"github.com/tidemall/tidemall/service/fault"
+	"github.com/tidemall/tidemall/service/shipping"
 	"github.com/tidemall/tidemall/service/store"
 )
 
-// facts is what is known of the shopper when a basket is submitted.
+// facts is what a submit depends on.
 type facts struct {
-	before  *model.Order // the order that the Idempotency-Key made before; nil for a new one
-	address *model.OrderAddress
-	held    []coupon.HeldCoupon // the chosen coupon, if the shopper has it
+	before *model.Order // the order that the Idempotency-Key made before; nil for a new one
+	basis
 }
 
 // factsSQL reads them by one statement: it is on the road of every order, and each statement costs a tenth of it.
@@ -35,20 +38,27 @@ const factsSQL = `SELECT
 // depends on. unpaid_limit, idempotency_key_reused, address_required (no such address).
 func (s *Service) facts(tx *store.Tx, d draft) (f facts, err error) {
 	var id int64
-	if err := tx.Raw("SELECT id FROM shoppers WHERE id = ?"+tx.ForUpdate(), d.shopperID).Scan(&id).Error; err != nil {
-		return f, err
-	}
-	if id == 0 {
-		return f, fault.New(fault.TokenInvalid)
-	}
 	var row struct {
 		Unpaid, BeforeID int64
 		Address          model.Address        `gorm:"embedded;embeddedPrefix:a_"`
 		Coupon           model.Coupon         `gorm:"embedded;embeddedPrefix:c_"`
 		Template         model.CouponTemplate `gorm:"embedded;embeddedPrefix:t_"`
 	}
-	if err := tx.Raw(factsSQL, d.Key, d.AddressID, d.CouponID, d.shopperID).Scan(&row).Error; err != nil {
+	var rules []model.FreightRule
+	var r store.Reads
+	r.Add(func(rows *sql.Rows) error { return rows.Scan(&id) }, "SELECT id FROM shoppers WHERE id = ?"+tx.ForUpdate(), d.shopperID)
+	r.Add(func(rows *sql.Rows) error { return tx.ScanRows(rows, &row) }, factsSQL, d.Key, d.AddressID, d.CouponID, d.shopperID)
+	catalog.ReadSellables(&r, d.skus(), &f.goods)
+	if d.AddressID != 0 {
+		shipping.ReadRules(&r, d.Items[0].SKUID, &rules)
+	}
+	// Items of several merchants are refused, so the first item's merchant is that of all.
+	f.rules = func(int64) ([]model.FreightRule, error) { return rules, nil }
+	if err := tx.Ask(&r); err != nil {
 		return f, err
+	}
+	if id == 0 {
+		return f, fault.New(fault.TokenInvalid)
 	}
 	if row.BeforeID != 0 {
 		f.before, err = one(tx.Where("id = ?", row.BeforeID))

@@ -105,7 +105,7 @@ func (s *Service) place(tx *store.Tx, d draft) (*model.Order, error) {
 	if err != nil || f.before != nil {
 		return f.before, err
 	}
-	q, err := s.price(tx.DB, d.Basket, f.address, f.held)
+	q, err := s.price(d.Basket, f.basis)
 	if err != nil {
 		return nil, err
 	}

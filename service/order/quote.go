@@ -68,13 +68,34 @@ func (s *Service) Quote(ctx context.Context, shopperID int64, b Basket) (*Quote,
 	if err != nil {
 		return nil, err
 	}
-	return s.price(s.Store.Read(ctx), b, address, held)
+	goods, err := s.Catalog.Sellables(s.Store.Read(ctx), b.skus())
+	if err != nil {
+		return nil, err
+	}
+	return s.price(b, basis{goods: goods, address: address, held: held, rules: func(merchantID int64) ([]model.FreightRule, error) {
+		return shipping.Rules(s.Store.Read(ctx), merchantID)
+	}})
 }
 
-// price is the one place where a basket gets its price. The address is nil if the basket names none; held are the coupons to
-// consider, of which the chosen one must be one.
-func (s *Service) price(db *gorm.DB, b Basket, address *model.OrderAddress, held []coupon.HeldCoupon) (*Quote, error) {
-	lines, err := s.sellable(db, b.Items)
+func (b Basket) skus() []int64 {
+	ids := make([]int64, len(b.Items))
+	for i, it := range b.Items {
+		ids[i] = it.SKUID
+	}
+	return ids
+}
+
+// basis is what a price is made from, as the database has it.
+type basis struct {
+	goods   []catalog.Sellable  // of the items' SKUs
+	address *model.OrderAddress // nil if the basket names none
+	held    []coupon.HeldCoupon // the coupons to consider, of which the chosen one must be one
+	rules   func(merchantID int64) ([]model.FreightRule, error)
+}
+
+// price is the one place where a basket gets its price.
+func (s *Service) price(b Basket, from basis) (*Quote, error) {
+	lines, err := sellable(from.goods, b.Items)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +106,7 @@ func (s *Service) price(db *gorm.DB, b Basket, address *model.OrderAddress, held
 	if q.GoodsFen > model.MaxFen {
 		return nil, fault.New(fault.ValidationFailed).With("items", fault.FieldRange, "订单金额过大", "the order's amount is too large")
 	}
-	freight, err := s.freightBeforeCoupon(db, q, address)
+	freight, err := freightBeforeCoupon(q, from)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +119,7 @@ func (s *Service) price(db *gorm.DB, b Basket, address *model.OrderAddress, held
 	if err := rules(q.GoodsFen); err != nil {
 		return nil, err
 	}
-	chosen, err := s.evaluate(q, b.CouponID, held, base)
+	chosen, err := s.evaluate(q, b.CouponID, from.held, base)
 	if err != nil {
 		return nil, err
 	}
@@ -120,16 +141,8 @@ func (s *Service) price(db *gorm.DB, b Basket, address *model.OrderAddress, held
 	return q, nil
 }
 
-// sellable reads the items' SKUs and refuses what cannot be sold together now. Items of one SKU become one line.
-func (s *Service) sellable(db *gorm.DB, items []Item) ([]QuoteLine, error) {
-	ids := make([]int64, len(items))
-	for i, it := range items {
-		ids[i] = it.SKUID
-	}
-	found, err := s.Catalog.Sellables(db, ids)
-	if err != nil {
-		return nil, err
-	}
+// sellable refuses what cannot be sold together now. Items of one SKU become one line.
+func sellable(found []catalog.Sellable, items []Item) ([]QuoteLine, error) {
 	bySKU := make(map[int64]catalog.Sellable, len(found))
 	for _, f := range found {
 		bySKU[f.SKUID] = f
@@ -197,9 +210,9 @@ func addressOf(a model.Address) *model.OrderAddress {
 	}
 }
 
-// freightBeforeCoupon reads the merchant's rules once and returns the freight as a function of what is paid for the goods; ok
+// freightBeforeCoupon asks for the merchant's rules once and returns the freight as a function of what is paid for the goods; ok
 // is false while no address is known.
-func (s *Service) freightBeforeCoupon(db *gorm.DB, q *Quote, a *model.OrderAddress) (func(goods model.Fen) (model.Fen, bool, error), error) {
+func freightBeforeCoupon(q *Quote, from basis) (func(goods model.Fen) (model.Fen, bool, error), error) {
 	var pieces, weight int64
 	for _, l := range q.Lines {
 		if !l.Virtual {
@@ -210,15 +223,15 @@ func (s *Service) freightBeforeCoupon(db *gorm.DB, q *Quote, a *model.OrderAddre
 	if pieces == 0 {
 		return func(model.Fen) (model.Fen, bool, error) { return 0, true, nil }, nil
 	}
-	if a == nil {
+	if from.address == nil {
 		return func(model.Fen) (model.Fen, bool, error) { return 0, false, nil }, nil
 	}
-	rules, err := shipping.Rules(db, q.MerchantID)
+	rules, err := from.rules(q.MerchantID)
 	if err != nil {
 		return nil, err
 	}
 	return func(goods model.Fen) (model.Fen, bool, error) {
-		fen, err := shipping.Freight(rules, *a, pieces, weight, goods)
+		fen, err := shipping.Freight(rules, *from.address, pieces, weight, goods)
 		return fen, true, err
 	}, nil
 }

@@ -3,6 +3,8 @@ package shipping
 
 import (
 	"cmp"
+	"database/sql"
+	"encoding/json"
 
 	"gorm.io/gorm"
 
@@ -16,6 +18,21 @@ func Rules(db *gorm.DB, merchantID int64) ([]model.FreightRule, error) {
 	var rules []model.FreightRule
 	err := db.Where("merchant_id = ?", merchantID).Find(&rules).Error
 	return rules, store.Classify(err)
+}
+
+// ReadRules adds to the reads the freight rules of the merchant of a SKU, as far as Freight looks at them; into is filled when they run.
+func ReadRules(r *store.Reads, skuID int64, into *[]model.FreightRule) {
+	r.Add(func(rows *sql.Rows) error {
+		var rule model.FreightRule
+		var regions []byte
+		err := rows.Scan(&rule.ID, &rule.Kind, &regions, &rule.FirstUnits, &rule.FirstFen, &rule.StepUnits, &rule.StepFen, &rule.FreeOverFen, &rule.Sort)
+		if err != nil {
+			return err
+		}
+		*into = append(*into, rule)
+		return json.Unmarshal(regions, &(*into)[len(*into)-1].Regions)
+	}, `SELECT r.id, r.kind, r.regions, r.first_units, r.first_fen, r.step_units, r.step_fen, r.free_over_fen, r.sort
+		FROM skus k JOIN freight_rules r ON r.merchant_id = k.merchant_id WHERE k.id = ?`, skuID)
 }
 
 // Freight returns what delivery of that many pieces, weighing that much together, to the address costs: by the rule with the
