@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,23 @@ func TestRedisBreaksUnderLoad(t *testing.T) {
 			c.settleUp(time.Time{}, limits{recovery, claimLife + recovery})
 		})
 	}
+}
+
+// TestClusterLosesANodeUnderLoad serves a shop on a Redis Cluster of three nodes and kills one of them, which later comes back
+// empty.
+func TestClusterLosesANodeUnderLoad(t *testing.T) {
+	t.Parallel()
+	cluster := testserver.StartRedisCluster(t)
+	p := parts{mysql: testserver.StartMySQL(t), addrs: strings.Join(cluster.Addrs(), ",")}
+	c := newCrowd(t, 4*time.Second, 100*time.Millisecond, newShop(t, p, crowdEnv...))
+	c.awaitCloses(50)
+	cluster.Nodes[1].Kill()
+	c.awaitCloses(100)
+	cluster.Nodes[1].Start()
+	cluster.AwaitWhole()
+	c.awaitCloses(50)
+	c.home(4*time.Second + claimLife + recovery)
+	c.settleUp(time.Time{}, limits{recovery, claimLife + recovery})
 }
 
 func flush(t *testing.T, addr string) {
