@@ -4,6 +4,7 @@ package inventory
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -166,12 +167,19 @@ func perSKU(lines []model.OrderLine) []skuSum {
 	return sums
 }
 
+// caseOf is the quantity of each SKU as an expression. SKUs of one quantity share a list, which the server searches in its sort
+// order; a WHEN for each SKU it would try one after the other, for each row.
 func caseOf(sums []skuSum) (string, []any) {
-	args := make([]any, 0, 2*len(sums))
+	same := map[int64][]any{}
 	for _, s := range sums {
-		args = append(args, s.id, s.quantity)
+		same[s.quantity] = append(same[s.quantity], s.id)
 	}
-	return "CASE id" + strings.Repeat(" WHEN ? THEN ?", len(sums)) + " END", args
+	expression, args := "CASE", make([]any, 0, len(sums)+len(same))
+	for _, quantity := range slices.Sorted(maps.Keys(same)) {
+		expression += " WHEN id IN (" + marks(len(same[quantity])) + ") THEN ?"
+		args = append(append(args, same[quantity]...), quantity)
+	}
+	return expression + " END", args
 }
 
 func idsOf(sums []skuSum) []any {
