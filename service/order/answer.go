@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,14 @@ func (s *Service) answerBatch(tx *store.Tx, tasks []timeout.Task, at map[int64]i
 	if err := tx.Raw("SELECT * FROM aftersales WHERE id IN ? ORDER BY id"+tx.SkipLocked(), ids).Scan(&rows).Error; err != nil {
 		return nil, err
 	}
+	about := make([]int64, len(rows))
+	for i, a := range rows {
+		about[i] = a.OrderID
+	}
+	orders, err := traced(tx, about)
+	if err != nil {
+		return nil, err
+	}
 	decided := make(map[int64]timeout.Outcome, len(rows))
 	var b store.Batch
 	var messages []event.New
@@ -68,8 +77,9 @@ func (s *Service) answerBatch(tx *store.Tx, tasks []timeout.Task, at map[int64]i
 			b.Expect(1, errMoved, `UPDATE aftersales SET answer_deadline = NULL, answer_overdue_at = ?, version = version + 1, updated_at = ?
 				WHERE id = ? AND version = ? AND state = ? AND answer_deadline = ?`,
 				now, now, a.ID, a.Version, string(model.AftersaleRequested), *a.AnswerDeadline)
+			_, traceparent := s.step(tx, TopicAnswerOverdue, cmp.Or(orders[a.OrderID], &model.Order{ID: a.OrderID}))
 			messages = append(messages, event.New{
-				Topic: TopicAnswerOverdue, Key: fmt.Sprintf("aftersale:%d", a.ID), Seq: a.Version + 1, MerchantID: a.MerchantID, At: now,
+				Trace: traceparent, Topic: TopicAnswerOverdue, Key: fmt.Sprintf("aftersale:%d", a.ID), Seq: a.Version + 1, MerchantID: a.MerchantID, At: now,
 				Payload: AnswerOverdue{AftersaleID: a.ID, OrderID: a.OrderID, MerchantID: a.MerchantID, ShopperID: a.ShopperID, Type: a.Type, At: now},
 			})
 		}
@@ -81,7 +91,7 @@ func (s *Service) answerBatch(tx *store.Tx, tasks []timeout.Task, at map[int64]i
 		return nil, err
 	}
 	tx.AfterCommit(s.relayed)
-	err := tx.Send(&b)
+	err = tx.Send(&b)
 	if err == nil {
 		s.count(KindAftersale, len(messages), int64(len(messages)))
 	}

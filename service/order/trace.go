@@ -68,6 +68,22 @@ func (s *Service) step(tx *store.Tx, name string, o *model.Order) (traceID, trac
 	return id, event.TraceParent(in)
 }
 
+// traced reads as much of the orders as step needs, by id. Orders that do not exist are left out.
+func traced(tx *store.Tx, ids []int64) (map[int64]*model.Order, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var orders []*model.Order
+	if err := tx.Raw("SELECT id, no, trace_parent FROM orders WHERE id IN ?", ids).Scan(&orders).Error; err != nil {
+		return nil, err
+	}
+	byID := make(map[int64]*model.Order, len(orders))
+	for _, o := range orders {
+		byID[o.ID] = o
+	}
+	return byID, nil
+}
+
 // traceOf returns the traceparent for a message about an order that makes no span of its own.
 func traceOf(ctx context.Context, o *model.Order) string {
 	here := event.TraceParent(ctx)

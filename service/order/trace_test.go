@@ -273,7 +273,7 @@ func TestRolledBackChangesLeaveNoSpan(t *testing.T) {
 	})
 }
 
-// Messages about an order's refund and a late payment are in the order's trace.
+// Messages about an order's refund, a late payment and an after-sale are in the order's trace.
 func TestRefundsAreInTheOrdersTrace(t *testing.T) {
 	for _, end := range []struct {
 		name     string
@@ -302,6 +302,16 @@ func TestRefundsAreInTheOrdersTrace(t *testing.T) {
 			tl.paidLate(o.No + "-1")
 			_, err := tl.Settle(ctx, tl.word(o.No+"-1"))
 			return err
+		}},
+		{"after-sale", 1, []string{TopicAnswerOverdue}, func(ctx context.Context, tl *till, o *model.Order) error {
+			tl.phone(tl.open(o))
+			if err := tl.callback(o.No + "-1"); err != nil {
+				return err
+			}
+			a := tl.aftersale(o, 7)
+			due := tl.Now()
+			tl.exec("UPDATE aftersales SET answer_deadline = ? WHERE id = ?", due, a.ID)
+			return tl.answersDue(ctx, []timeout.Task{{Kind: KindAftersale, Key: "7", Due: int64(due)}})[0].Err()
 		}},
 	} {
 		t.Run(end.name, func(t *testing.T) {
