@@ -8,6 +8,7 @@ import (
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/policy"
 	"github.com/tidemall/tidemall/service/store"
+	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
 const (
@@ -89,7 +90,7 @@ func (r *Retimer) waiting(ctx context.Context, job *model.RetimeJob, row model.T
 // together moves the deadlines of the page's orders for which WeChat was never called, and the job's cursor behind the page, in one
 // transaction. Orders that somebody else has hold of are skipped.
 func (r *Retimer) together(ctx context.Context, job *model.RetimeJob, by retiming, p page) error {
-	return r.orders.Store.Tx(ctx, func(tx *store.Tx) error {
+	err := r.orders.Store.Tx(ctx, func(tx *store.Tx) error {
 		step := p.by
 		if len(p.free) > 0 {
 			moved, err := r.orders.retimeFree(tx, p.free, by)
@@ -99,8 +100,12 @@ func (r *Retimer) together(ctx context.Context, job *model.RetimeJob, by retimin
 			step.Changed += moved
 			step.Skipped += int64(len(p.free)) - moved
 		}
-		return r.policies.SaveRetime(tx, job, step)
+		err := r.policies.SaveRetime(tx, job, step)
+		failpoint.Hit("retime.written")
+		return err
 	})
+	failpoint.Hit("retime.committed")
+	return err
 }
 
 // retimeFree moves the deadlines of those of the orders whose rows are free and that are still as they were seen, and returns how
@@ -134,6 +139,7 @@ func (r *Retimer) oneByOne(ctx context.Context, job *model.RetimeJob, by retimin
 		changed, err := r.orders.retimeAttempted(ctx, id, by, func(tx *store.Tx) error {
 			return r.policies.SaveRetime(tx, job, policy.Progress{Seen: 1, Changed: 1})
 		})
+		failpoint.Hit("retime.moved")
 		switch {
 		case errors.Is(err, policy.ErrLeaseLost), ctx.Err() != nil, store.IsUnavailable(err):
 			return errors.Join(err, ctx.Err())

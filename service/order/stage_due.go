@@ -8,6 +8,7 @@ import (
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/timeout"
+	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
 // stage is how the deadlines of one column of orders are acted on.
@@ -27,8 +28,10 @@ func (s *Service) stageDue(g stage) timeout.Handler {
 		var decided map[int64]timeout.Outcome
 		err := s.Store.Tx(ctx, func(tx *store.Tx) (err error) {
 			decided, err = s.stageBatch(tx, g, tasks, at, ids)
+			failpoint.Hit("stage.written")
 			return err
 		})
+		failpoint.Hit("stage.committed")
 		switch {
 		case errors.Is(err, errMoved):
 			return timeout.All(tasks, timeout.Again(err))

@@ -7,6 +7,7 @@ import (
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/payment"
 	"github.com/tidemall/tidemall/service/store"
+	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
 // unpaidChange is a change of what an unpaid order is paid by: its price, or its deadline. WeChat has been told of both.
@@ -37,7 +38,9 @@ func (s *Service) changeUnpaid(ctx context.Context, c unpaidChange) error {
 	if err := c.claim(try); err != nil || claimed == nil {
 		return err
 	}
+	failpoint.Hit("change.claimed")
 	err := s.endStale(ctx, live)
+	failpoint.Hit("change.ended")
 	if err == nil {
 		err = s.Store.Tx(ctx, func(tx *store.Tx) error {
 			o, err := c.check(tx)
