@@ -89,10 +89,13 @@ func armWheel(o wheel.Options) arm {
 	}
 }
 
-func cpuTime(t *testing.T) time.Duration {
+// cpuTime is the CPU time of the process.
+func cpuTime(t testing.TB) time.Duration { return used(t, syscall.RUSAGE_SELF) }
+
+func used(t testing.TB, who int) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+	if err := syscall.Getrusage(who, &u); err != nil {
 		t.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -63,12 +64,31 @@ func (c *runtimeCrowd) end() {
 	}
 }
 
-// delay is how far ahead an order's deadline is: 10 to 40 minutes.
-func delay() time.Duration { return 10*time.Minute + rand.N(30*time.Minute) }
+// dice throws a random timer and how far ahead its deadline is, 10 to 40
+// minutes, in a time that is short beside what is measured.
+type dice uint64
+
+func (d *dice) throw(n int) (i int, after time.Duration) {
+	x := uint64(*d)
+	x ^= x << 13
+	x ^= x >> 7
+	x ^= x << 17
+	*d = dice(x)
+	minutes, _ := bits.Mul64(x, uint64(30*time.Minute))
+	which, _ := bits.Mul64(x<<32, uint64(n))
+	return int(which), 10*time.Minute + time.Duration(minutes)
+}
+
+func newDice() *dice {
+	d := dice(rand.Uint64() | 1)
+	return &d
+}
 
 func fill(c outstanding, n int) {
+	d := newDice()
 	for i := range n {
-		c.add(i, delay())
+		_, after := d.throw(n)
+		c.add(i, after)
 	}
 }
 
@@ -86,9 +106,10 @@ func BenchmarkReplace(b *testing.B) {
 				c := side.make(n)
 				defer c.end()
 				fill(c, n)
+				d := newDice()
 				b.ReportAllocs()
 				for b.Loop() {
-					c.replace(rand.IntN(n), delay())
+					c.replace(d.throw(n))
 				}
 			})
 		}
@@ -102,7 +123,7 @@ func TestReplace(t *testing.T) {
 		figures := make([][]float64, len(crowds))
 		for range rounds {
 			for i, side := range crowds {
-				ns, allocs := measureReplace(side.make(n), n, times)
+				ns, allocs := measureReplace(t, side.make(n), n, times)
 				figures[i] = append(figures[i], ns)
 				if side.name == "wheel" && allocs > times/1000 {
 					t.Errorf("%d outstanding: %d allocations in %d turns", n, allocs, times)
@@ -118,19 +139,23 @@ func TestReplace(t *testing.T) {
 	report(t, "replace one of them, no allocation", "runtime", rows)
 }
 
-// measureReplace returns the nanoseconds of a turn and the allocations of all;
-// a few are the benchmark's own.
-func measureReplace(c outstanding, n, times int) (ns float64, allocs uint64) {
+// measureReplace returns the nanoseconds of a turn, without what others on the
+// machine and the garbage collector on another thread took, and the
+// allocations of all turns; a few are the benchmark's own.
+func measureReplace(t *testing.T, c outstanding, n, times int) (ns float64, allocs uint64) {
 	defer c.end()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	fill(c, n)
+	d := newDice()
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	start := time.Now()
+	start := threadTime(t)
 	for range times {
-		c.replace(rand.IntN(n), delay())
+		c.replace(d.throw(n))
 	}
-	took := time.Since(start)
+	took := threadTime(t) - start
 	runtime.ReadMemStats(&after)
 	return float64(took) / float64(times), after.Mallocs - before.Mallocs
 }

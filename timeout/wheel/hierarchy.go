@@ -13,8 +13,6 @@ const (
 	// portion bounds the entries that are taken out or moved down under the
 	// lock at a time, so that nobody waits long for it.
 	portion = 256
-	// search bounds the entries looked at for the earliest of a slot.
-	search = 64
 )
 
 // hierarchy files entries under their ticks. It has neither clock nor lock.
@@ -25,18 +23,50 @@ const (
 type hierarchy struct {
 	slab
 
+	tails    [levels * slots]tail // of each slot, those of level 0 first
 	occupied [levels]uint64
 	current  uint64 // the tick up to which everything has been taken out
-	moving   uint32 // head of the slot that is being moved down, 0 if none
+	moving   uint32 // slot that is being moved down, 0 if none
 }
 
-func newHierarchy() hierarchy {
-	var h hierarchy
-	for range levels * slots {
-		i := h.grow()
-		h.at(i).next, h.at(i).prev = i, i
+// tail is the last block of a slot: only this one may have room.
+type tail struct {
+	block uint32 // 0 if the slot is empty
+	used  uint32
+}
+
+func newHierarchy() hierarchy { return hierarchy{slab: newSlab()} }
+
+// add files the value under its tick; false when there is no handle left.
+func (h *hierarchy) add(tick uint64, value uint32) (Handle, bool) {
+	i, ok := h.newNode()
+	if !ok {
+		return 0, false
 	}
-	return h
+	h.push(h.slot(tick), entry{tick, value, i})
+	return h.handle(i), true
+}
+
+// cancel removes the entry, if there still is one.
+func (h *hierarchy) cancel(handle Handle) bool {
+	i, ok := h.find(handle)
+	if ok {
+		h.remove(h.node(i).at)
+		h.release(i)
+	}
+	return ok
+}
+
+// renew files the entry under another tick, if there still is one.
+func (h *hierarchy) renew(handle Handle, tick uint64) bool {
+	i, ok := h.find(handle)
+	if ok {
+		at := h.node(i).at
+		value := h.entry(at).value
+		h.remove(at)
+		h.push(h.slot(tick), entry{tick, value, i})
+	}
+	return ok
 }
 
 // take advances to the target tick and appends the values of entries due by
@@ -44,21 +74,20 @@ func newHierarchy() hierarchy {
 // out or moved down, and reports whether that was all.
 func (h *hierarchy) take(target uint64, due []uint32, limit int) (_ []uint32, all bool) {
 	for range limit {
-		head, at, ok := h.first()
+		slot, at, ok := h.first()
 		if !ok || at > target {
 			h.current = max(h.current, target)
 			return due, true
 		}
 		h.current = at
-		i := h.at(head).next
-		h.unlink(i)
-		if head < slots {
-			due = append(due, h.at(i).value)
-			h.release(i)
+		e := h.pop(slot)
+		if slot < slots {
+			due = append(due, e.value)
+			h.release(e.node)
 			continue
 		}
-		h.moving = head
-		h.link(i)
+		h.moving = slot
+		h.push(h.slot(e.tick), e)
 	}
 	return due, false
 }
@@ -66,9 +95,9 @@ func (h *hierarchy) take(target uint64, due []uint32, limit int) (_ []uint32, al
 // first finds the earliest slot in use and the tick at which it begins. A slot
 // that is half moved down comes before all others: what is left in it may be
 // due before what lies below already.
-func (h *hierarchy) first() (head uint32, at uint64, ok bool) {
+func (h *hierarchy) first() (slot uint32, at uint64, ok bool) {
 	if h.moving != 0 {
-		if h.at(h.moving).next != h.moving {
+		if h.tails[h.moving].block != 0 {
 			return h.moving, h.current, true
 		}
 		h.moving = 0
@@ -77,56 +106,75 @@ func (h *hierarchy) first() (head uint32, at uint64, ok bool) {
 		if h.occupied[level] == 0 {
 			continue
 		}
-		slot := bits.TrailingZeros64(h.occupied[level])
+		n := bits.TrailingZeros64(h.occupied[level])
 		shift := level * digit
 		above := h.current >> shift >> digit << digit << shift
-		return uint32(level*slots + slot), above | uint64(slot)<<shift, true
+		return uint32(level*slots + n), above | uint64(n)<<shift, true
 	}
 	return 0, 0, false
 }
 
 // next is the tick of the earliest entry, exactly: a slot above level 0 is
-// searched, so that nobody wakes up only to move entries down. A slot that is
-// too long to search counts from its beginning.
+// searched, so that nobody wakes up only to move entries down. A slot of
+// several blocks is too long to search and counts from its beginning.
 func (h *hierarchy) next() (uint64, bool) {
-	head, at, ok := h.first()
-	if !ok || head < slots || head == h.moving {
+	slot, at, ok := h.first()
+	t := h.tails[slot]
+	if !ok || slot < slots || slot == h.moving || h.heads[t.block].before != 0 {
 		return at, ok
 	}
 	earliest := uint64(math.MaxUint64)
-	seen := 0
-	for i := h.at(head).next; i != head; i = h.at(i).next {
-		if seen++; seen > search {
-			return at, true
-		}
-		earliest = min(earliest, h.at(i).tick)
+	for i := range t.used {
+		earliest = min(earliest, h.entry(t.block<<blockBits|i).tick)
 	}
 	return earliest, true
 }
 
-// link files the node under its tick, or under the current one if that is past.
-func (h *hierarchy) link(i uint32) {
-	n := h.at(i)
-	tick := max(n.tick, h.current)
+// slot is where a tick belongs, or the current one if it is past.
+func (h *hierarchy) slot(tick uint64) uint32 {
+	tick = max(tick, h.current)
 	level := 0
 	if differ := tick ^ h.current; differ != 0 {
 		level = (bits.Len64(differ) - 1) / digit
 	}
-	slot := int(tick >> (level * digit) % slots)
-	h.occupied[level] |= 1 << slot
-	head := uint32(level*slots + slot)
-	first := h.at(head)
-	last := first.prev
-	n.next, n.prev = head, last
-	h.at(last).next, first.prev = i, i
+	return uint32(level*slots) + uint32(tick>>(level*digit)%slots)
 }
 
-// unlink takes the node out of its list and clears the slot's bit when it was
-// the last: then only the head, whose index tells the slot, is left.
-func (h *hierarchy) unlink(i uint32) {
-	next, prev := h.at(i).next, h.at(i).prev
-	h.at(prev).next, h.at(next).prev = next, prev
-	if next == prev && next < levels*slots {
-		h.occupied[next/slots] &^= 1 << (next % slots)
+// push puts the entry at the end of the slot.
+func (h *hierarchy) push(slot uint32, e entry) {
+	t := &h.tails[slot]
+	if t.block == 0 || t.used == blockSize {
+		*t = tail{block: h.newBlock(blockHead{before: t.block, slot: slot})}
+		h.occupied[slot/slots] |= 1 << (slot % slots)
+	}
+	at := t.block<<blockBits | t.used
+	*h.entry(at) = e
+	h.node(e.node).at = at
+	t.used++
+}
+
+// pop takes the entry at the end of the slot.
+func (h *hierarchy) pop(slot uint32) entry {
+	t := &h.tails[slot]
+	t.used--
+	e := *h.entry(t.block<<blockBits | t.used)
+	if t.used == 0 {
+		before := h.heads[t.block].before
+		h.releaseBlock(t.block)
+		*t = tail{block: before, used: blockSize}
+		if before == 0 {
+			h.occupied[slot/slots] &^= 1 << (slot % slots)
+		}
+	}
+	return e
+}
+
+// remove takes the entry out of the middle of its slot and puts the last one
+// into its place.
+func (h *hierarchy) remove(at uint32) {
+	last := h.pop(h.heads[at>>blockBits].slot)
+	if n := h.node(last.node); n.at != at {
+		*h.entry(at) = last
+		n.at = at
 	}
 }

@@ -34,56 +34,60 @@ type machine struct {
 	last    uint32
 }
 
-func (m *machine) add(t *rapid.T) {
+func (m *machine) add(t *rapid.T) { m.addAt(t, m.tick(t)) }
+
+// crowd adds more than a block's worth to a slot or two.
+func (m *machine) crowd(t *rapid.T) {
 	tick := m.tick(t)
-	i, ok := m.h.allocate()
+	for i := range uint64(blockSize + 5) {
+		m.addAt(t, tick+i/30)
+	}
+}
+
+func (m *machine) addAt(t *rapid.T, tick uint64) {
+	m.last++
+	h, ok := m.h.add(tick, m.last)
 	if !ok {
 		t.Fatal("full")
 	}
-	m.last++
-	n := m.h.at(i)
-	n.tick, n.value = tick, m.last
-	m.h.link(i)
-	m.list = append(m.list, waiter{m.last, max(tick, m.h.current), m.h.handle(i)})
-	m.handles = append(m.handles, m.h.handle(i))
+	m.list = append(m.list, waiter{m.last, max(tick, m.h.current), h})
+	m.handles = append(m.handles, h)
 }
 
-// some returns one of the handles ever given, its place in the hierarchy and in
-// the list; both must agree that it is still valid.
-func (m *machine) some(t *rapid.T) (i uint32, at int, ok bool) {
+// some returns one of the handles ever given, and its place in the list, -1 if
+// it is not there any more.
+func (m *machine) some(t *rapid.T) (Handle, int) {
 	if len(m.handles) == 0 {
 		t.Skip("no entries yet")
 	}
 	h := rapid.SampledFrom(m.handles).Draw(t, "handle")
-	i, ok = m.h.find(h)
-	at = slices.IndexFunc(m.list, func(w waiter) bool { return w.h == h })
-	if ok != (at >= 0) {
-		t.Fatalf("handle %x: found %v, want %v", h, ok, at >= 0)
-	}
-	return i, at, ok
+	return h, slices.IndexFunc(m.list, func(w waiter) bool { return w.h == h })
 }
 
 func (m *machine) cancel(t *rapid.T) {
-	if i, at, ok := m.some(t); ok {
-		m.h.unlink(i)
-		m.h.release(i)
+	h, at := m.some(t)
+	if ok := m.h.cancel(h); ok != (at >= 0) {
+		t.Fatalf("cancel %x: %v, want %v", h, ok, at >= 0)
+	}
+	if at >= 0 {
 		m.list = slices.Delete(m.list, at, at+1)
 	}
 }
 
 func (m *machine) renew(t *rapid.T) {
-	if i, at, ok := m.some(t); ok {
-		tick := m.tick(t)
-		m.h.unlink(i)
-		m.h.at(i).tick = tick
-		m.h.link(i)
+	h, at := m.some(t)
+	tick := m.tick(t)
+	if ok := m.h.renew(h, tick); ok != (at >= 0) {
+		t.Fatalf("renew %x: %v, want %v", h, ok, at >= 0)
+	}
+	if at >= 0 {
 		m.list[at].tick = max(tick, m.h.current)
 	}
 }
 
 // advance takes everything, or stops within a slot and leaves it half moved down.
 func (m *machine) advance(t *rapid.T) {
-	target, limit := m.tick(t), rapid.SampledFrom([]int{1, 2, 3, math.MaxInt}).Draw(t, "limit")
+	target, limit := m.tick(t), rapid.SampledFrom([]int{1, 3, blockSize, math.MaxInt}).Draw(t, "limit")
 	before := m.h.current
 	due, all := m.h.take(target, nil, limit)
 	for _, value := range due {
@@ -149,8 +153,12 @@ func (m *machine) check(t *rapid.T) {
 	if ok != (len(m.list) > 0) {
 		t.Fatalf("next: %v, with %d waiting", ok, len(m.list))
 	}
-	// While a slot is half moved down, there is work to do at once.
-	if ok && next != m.list.earliest() && (m.h.moving == 0 || next != m.h.current) {
+	if !ok || next == m.list.earliest() {
+		return
+	}
+	// While a slot is half moved down, there is work to do at once; one of
+	// several blocks counts from its beginning.
+	if next > m.list.earliest() || next < m.h.current || m.h.moving == 0 && len(m.list) <= blockSize {
 		t.Fatalf("next is %d, want %d", next, m.list.earliest())
 	}
 }
@@ -160,7 +168,7 @@ func TestHierarchyAgreesWithAPlainList(t *testing.T) {
 		m := machine{h: newHierarchy()}
 		m.h.current = rapid.OneOf(rapid.Just(uint64(0)), rapid.Just(uint64(math.MaxUint64-100)), rapid.Uint64()).Draw(t, "start")
 		t.Repeat(map[string]func(*rapid.T){
-			"add": m.add, "add another": m.add, "cancel": m.cancel, "renew": m.renew, "advance": m.advance, "": m.check,
+			"add": m.add, "add another": m.add, "crowd": m.crowd, "cancel": m.cancel, "renew": m.renew, "advance": m.advance, "": m.check,
 		})
 		m.h.take(math.MaxUint64, nil, math.MaxInt)
 		if m.h.inUse != 0 {
@@ -169,50 +177,44 @@ func TestHierarchyAgreesWithAPlainList(t *testing.T) {
 	})
 }
 
-// broken says what is wrong with the hierarchy's lists and bitmaps.
+// broken says what is wrong with the hierarchy's slots, bitmaps and nodes.
 func broken(h *hierarchy) string {
-	linked := 0
-	for head := range uint32(levels * slots) {
-		level, slot := head/slots, uint64(head%slots)
-		if used := h.occupied[level]>>slot&1 == 1; used != (h.at(head).next != head) {
-			return fmt.Sprintf("level %d slot %d: in use %v, says the bitmap", level, slot, used)
+	found := 0
+	for slot := range uint32(levels * slots) {
+		t := h.tails[slot]
+		if used := h.occupied[slot/slots]>>(slot%slots)&1 == 1; used != (t.block != 0) {
+			return fmt.Sprintf("slot %d: in use %v, says the bitmap", slot, used)
 		}
-		for i := h.at(head).next; i != head; i = h.at(i).next {
-			linked++
-			n := h.at(i)
-			if h.at(n.next).prev != i || h.at(n.prev).next != i {
-				return fmt.Sprintf("level %d slot %d: links of node %d", level, slot, i)
+		for used := t.used; t.block != 0; t.block, used = h.heads[t.block].before, blockSize {
+			if h.heads[t.block].slot != slot || used == 0 || used > blockSize {
+				return fmt.Sprintf("slot %d: %d entries in a block of slot %d", slot, used, h.heads[t.block].slot)
 			}
-			if n.gen%2 == 0 {
-				return fmt.Sprintf("level %d slot %d: node %d is not in use", level, slot, i)
-			}
-			if head == h.moving {
-				continue
-			}
-			tick, shift := max(n.tick, h.current), level*digit
-			if tick>>shift%slots != slot || tick>>shift>>digit != h.current>>shift>>digit {
-				return fmt.Sprintf("level %d slot %d: tick %x does not belong there at %x", level, slot, tick, h.current)
-			}
-			if level > 0 && slot <= h.current>>shift%slots {
-				return fmt.Sprintf("level %d slot %d lies behind %x", level, slot, h.current)
+			for i := range used {
+				found++
+				at := t.block<<blockBits | i
+				e := h.entry(at)
+				if n := h.node(e.node); n.at != at || n.gen%2 == 0 {
+					return fmt.Sprintf("slot %d: place %d names a node at %d of generation %d", slot, at, n.at, n.gen)
+				}
+				if slot != h.moving && h.slot(e.tick) != slot {
+					return fmt.Sprintf("slot %d: tick %x does not belong there at %x", slot, e.tick, h.current)
+				}
 			}
 		}
 	}
-	if linked != h.inUse {
-		return fmt.Sprintf("%d linked, %d in use", linked, h.inUse)
+	if found != h.inUse {
+		return fmt.Sprintf("%d found, %d in use", found, h.inUse)
 	}
 	return ""
 }
 
 func add(t *testing.T, h *hierarchy, tick uint64, value uint32) Handle {
 	t.Helper()
-	i, ok := h.allocate()
+	handle, ok := h.add(tick, value)
 	if !ok {
 		t.Fatal("full")
 	}
-	h.at(i).tick, h.at(i).value = tick, value
-	h.link(i)
-	return h.handle(i)
+	return handle
 }
 
 // An entry whose digit equals the current one's a whole turn ahead must not
@@ -258,29 +260,22 @@ func halfMoved(t *testing.T) (h *hierarchy, handles [20]Handle, base uint64) {
 func TestChangesWhileASlotIsHalfMoved(t *testing.T) {
 	h, handles, base := halfMoved(t)
 	cancel := func(i int) {
-		n, ok := h.find(handles[i])
-		if !ok {
+		if !h.cancel(handles[i]) {
 			t.Fatalf("%d is gone", i)
 		}
-		h.unlink(n)
-		h.release(n)
 	}
 	renew := func(i int, tick uint64) {
-		n, ok := h.find(handles[i])
-		if !ok {
+		if !h.renew(handles[i], tick) {
 			t.Fatalf("%d is gone", i)
 		}
-		h.unlink(n)
-		h.at(n).tick = tick
-		h.link(n)
 	}
-	cancel(15)                          // moved already
-	cancel(5)                           // not moved yet
-	renew(16, base)                     // moved, to the front
-	renew(6, base+50)                   // not moved, within the slot
-	renew(7, base+slots*slots)          // not moved, to the next slot
-	renew(17, 0)                        // moved, to the past
-	add(t, h, base+2, 100)              // beside one that is not moved yet
+	cancel(5)                           // moved already
+	cancel(15)                          // not moved yet
+	renew(6, base+50)                   // moved, within the slot
+	renew(7, base+slots*slots)          // moved, to the next slot
+	renew(16, base)                     // not moved, to the front
+	renew(17, 0)                        // not moved, to the past
+	add(t, h, base+2, 100)              // beside one that is moved
 	add(t, h, base+slots*slots*64, 101) // into the slot itself, a turn later
 	if problem := broken(h); problem != "" {
 		t.Fatal(problem)
@@ -303,13 +298,10 @@ func TestChangesWhileASlotIsHalfMoved(t *testing.T) {
 // fit for its next turn.
 func TestHalfMovedSlotIsEmptied(t *testing.T) {
 	h, handles, base := halfMoved(t)
-	for _, handle := range handles {
-		i, ok := h.find(handle)
-		if !ok {
-			t.Fatal("gone")
+	for i, handle := range handles {
+		if !h.cancel(handle) {
+			t.Fatalf("%d is gone", i)
 		}
-		h.unlink(i)
-		h.release(i)
 	}
 	add(t, h, base+slots*slots*slots, 1) // the same slot, a turn later
 	if next, _ := h.next(); next != base+slots*slots*slots {
@@ -326,7 +318,7 @@ func TestHalfMovedSlotIsEmptied(t *testing.T) {
 // A slot too long to search is moved down at its beginning, not sooner.
 func TestLongSlotCountsFromItsBeginning(t *testing.T) {
 	h := newHierarchy()
-	for i := range uint32(search + 1) {
+	for i := range uint32(blockSize + 1) {
 		add(t, &h, 5*slots+10+uint64(rand.N(50)), i)
 	}
 	if next, _ := h.next(); next != 5*slots {
@@ -343,14 +335,12 @@ func TestLongSlotCountsFromItsBeginning(t *testing.T) {
 func TestSlabIsFull(t *testing.T) {
 	h := newHierarchy()
 	first := add(t, &h, 1, 1)
-	h.size = math.MaxUint32 + 1 // as if every index were taken
-	if _, ok := h.allocate(); ok {
-		t.Fatal("allocated beyond the reach of a handle")
+	h.size = maxNodes // as if every number were taken
+	if _, ok := h.add(1, 2); ok {
+		t.Fatal("added beyond the reach of a handle")
 	}
-	i, _ := h.find(first)
-	h.unlink(i)
-	h.release(i)
-	if again, ok := h.allocate(); !ok || again != i {
+	h.cancel(first)
+	if again, ok := h.add(1, 3); !ok || uint32(again) != uint32(first) || again == first {
 		t.Fatal("a place given back is not used again")
 	}
 }
@@ -363,18 +353,15 @@ func TestChurnNeedsNoMorePlaces(t *testing.T) {
 	for i := range handles {
 		handles[i] = add(t, &h, uint64(rand.N(1<<30)), uint32(i))
 	}
-	size := h.size
+	size, blocks := h.size, len(h.heads)
 	for range 10_000 {
 		k := rand.N(len(handles))
-		i, ok := h.find(handles[k])
-		if !ok {
+		if !h.cancel(handles[k]) {
 			t.Fatal("gone")
 		}
-		h.unlink(i)
-		h.release(i)
 		handles[k] = add(t, &h, uint64(rand.N(1<<30)), uint32(k))
 	}
-	if h.size != size || h.inUse != len(handles) {
-		t.Fatalf("%d places for %d entries, %d before", h.size, h.inUse, size)
+	if h.size != size || h.inUse != len(handles) || len(h.heads) > 2*blocks {
+		t.Fatalf("%d places in %d blocks for %d entries, %d in %d before", h.size, len(h.heads), h.inUse, size, blocks)
 	}
 }

@@ -7,72 +7,126 @@ import "math"
 // generation comes round after 2^31 uses). The zero Handle is never valid.
 type Handle uint64
 
-// node is one entry in 24 bytes without a pointer, so that a million of them
-// cost the garbage collector nothing. The first levels*slots nodes are the
-// heads of the slots' circular lists.
+// entry is what waits, in 16 bytes. It and its node hold no pointers, so that a
+// million of them cost the garbage collector nothing.
+type entry struct {
+	tick        uint64
+	value, node uint32
+}
+
+// node is the part of an entry that stays where it is, for handles to name.
 type node struct {
-	tick       uint64
-	next, prev uint32
-	gen        uint32 // odd while in use
-	value      uint32
+	gen uint32 // odd while in use
+	at  uint32 // where the entry lies; the next unused node while not in use
+}
+
+// block is a piece of a slot. An entry's place is its block's number and its
+// own within.
+type block [blockSize]entry
+
+// blockHead is apart from its block, so that all heads together stay in the
+// processor's cache.
+type blockHead struct {
+	before uint32 // the block before it in its slot, or the next unused one; 0 if none
+	slot   uint32
 }
 
 const (
-	chunkBits = 12
-	chunkSize = 1 << chunkBits
+	blockBits = 6
+	blockSize = 1 << blockBits
+
+	// Blocks and nodes are allocated 16 KiB at a time and never move: growing
+	// does not copy all there is while others wait for the lock.
+	blocksAtATime = 16
+	nodesAtATime  = 2048
+
+	// maxNodes leaves each slot a block that is not full.
+	maxNodes = math.MaxUint32 - levels*slots*blockSize
 )
 
-// slab holds the nodes in chunks that never move: growing costs the time of
-// one chunk, not a copy of all the nodes there are. Chunks are kept for use
-// again and go with the wheel.
+// slab holds the entries and their nodes. What is not used any more is used
+// again, the last first, and otherwise kept.
 type slab struct {
-	chunks []*[chunkSize]node
-	size   uint64 // nodes that were ever in use
-	free   uint32 // head of the list of unused nodes through next, 0 if none
-	inUse  int
+	nodes    []*[nodesAtATime]node
+	size     uint32 // nodes that were ever in use
+	freeNode uint32 // 0 if none
+	inUse    int
+
+	blocks    []*[blocksAtATime]block
+	heads     []blockHead
+	freeBlock uint32 // 0 if none
 }
 
-func (s *slab) at(i uint32) *node { return &s.chunks[i>>chunkBits][i%chunkSize] }
-
-// allocate returns an unused node, none when every index is taken.
-func (s *slab) allocate() (uint32, bool) {
-	i := s.free
-	if i != 0 {
-		s.free = s.at(i).next
-	} else {
-		if s.size > math.MaxUint32 {
-			return 0, false
-		}
-		i = s.grow()
+// newSlab keeps number 0 of nodes and blocks from being used.
+func newSlab() slab {
+	return slab{
+		nodes: []*[nodesAtATime]node{new([nodesAtATime]node)}, size: 1,
+		blocks: []*[blocksAtATime]block{new([blocksAtATime]block)}, heads: make([]blockHead, 1),
 	}
-	s.at(i).gen++
+}
+
+func (s *slab) node(i uint32) *node { return &s.nodes[i/nodesAtATime][i%nodesAtATime] }
+
+func (s *slab) entry(at uint32) *entry {
+	b := at >> blockBits
+	return &s.blocks[b/blocksAtATime][b%blocksAtATime][at%blockSize]
+}
+
+// newNode returns a node in use, none when all numbers are taken.
+func (s *slab) newNode() (uint32, bool) {
+	i := s.freeNode
+	switch {
+	case i != 0:
+		s.freeNode = s.node(i).at
+	case s.size >= maxNodes:
+		return 0, false
+	default:
+		i = s.size
+		s.size++
+		if i%nodesAtATime == 0 {
+			s.nodes = append(s.nodes, new([nodesAtATime]node))
+		}
+	}
+	s.node(i).gen++
 	s.inUse++
 	return i, true
 }
 
-func (s *slab) grow() uint32 {
-	i := uint32(s.size)
-	if i%chunkSize == 0 {
-		s.chunks = append(s.chunks, new([chunkSize]node))
-	}
-	s.size++
-	return i
-}
-
 func (s *slab) release(i uint32) {
-	n := s.at(i)
+	n := s.node(i)
 	n.gen++
-	n.next = s.free
-	s.free = i
+	n.at = s.freeNode
+	s.freeNode = i
 	s.inUse--
 }
 
-func (s *slab) handle(i uint32) Handle { return Handle(uint64(s.at(i).gen)<<32 | uint64(i)) }
+func (s *slab) handle(i uint32) Handle { return Handle(uint64(s.node(i).gen)<<32 | uint64(i)) }
 
+// find returns the node that the handle names, if it still does.
 func (s *slab) find(h Handle) (uint32, bool) {
 	i, gen := uint32(h), uint32(h>>32)
-	if uint64(i) >= s.size || gen&1 == 0 || s.at(i).gen != gen {
+	if i >= s.size || gen%2 == 0 || s.node(i).gen != gen {
 		return 0, false
 	}
 	return i, true
+}
+
+func (s *slab) newBlock(h blockHead) uint32 {
+	b := s.freeBlock
+	if b != 0 {
+		s.freeBlock = s.heads[b].before
+		s.heads[b] = h
+		return b
+	}
+	b = uint32(len(s.heads))
+	s.heads = append(s.heads, h)
+	if b%blocksAtATime == 0 {
+		s.blocks = append(s.blocks, new([blocksAtATime]block))
+	}
+	return b
+}
+
+func (s *slab) releaseBlock(b uint32) {
+	s.heads[b].before = s.freeBlock
+	s.freeBlock = b
 }

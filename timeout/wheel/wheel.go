@@ -28,7 +28,7 @@ import (
 // ErrStopped is Add after Stop.
 var ErrStopped = errors.New("wheel: stopped")
 
-// ErrFull is Add when 2^32 entries, the reach of a handle, are in use.
+// ErrFull is Add when four billion entries, the reach of a handle, are in use.
 var ErrFull = errors.New("wheel: full")
 
 // Options of a wheel; zero fields take defaults.
@@ -45,6 +45,7 @@ type Options struct {
 // Wheel is safe for concurrent use.
 type Wheel struct {
 	tick     time.Duration
+	last     uint64 // the last tick whose instant can be told
 	now      func() time.Duration
 	fire     func(values []uint32)
 	sleepers []Sleeper // each with a goroutine of its own; all wake up for the same deadline
@@ -95,7 +96,7 @@ func newWheel(fire func(values []uint32), tick time.Duration, now func() time.Du
 		p.most = uint64(CoarsestTick / FinestTick)
 	}
 	return &Wheel{
-		tick: tick, now: now, fire: fire, sleepers: s, due: make([]uint32, 0, portion),
+		tick: tick, last: uint64((never - 1) / tick), now: now, fire: fire, sleepers: s, due: make([]uint32, 0, portion),
 		entries: newHierarchy(), pace: p, armed: never,
 	}
 }
@@ -112,28 +113,19 @@ func (w *Wheel) Add(at time.Duration, value uint32) (Handle, error) {
 	if w.stopped {
 		return 0, ErrStopped
 	}
-	i, ok := w.entries.allocate()
+	h, ok := w.entries.add(tick, value)
 	if !ok {
 		return 0, ErrFull
 	}
-	n := w.entries.at(i)
-	n.tick, n.value = tick, value
-	w.entries.link(i)
 	w.rearm(tick)
-	return w.entries.handle(i), nil
+	return h, nil
 }
 
 // Cancel removes the entry and reports whether it was still waiting.
 func (w *Wheel) Cancel(h Handle) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i, ok := w.entries.find(h)
-	if !ok {
-		return false
-	}
-	w.entries.unlink(i)
-	w.entries.release(i)
-	return true
+	return w.entries.cancel(h)
 }
 
 // Renew moves the entry to another instant under the same handle and reports
@@ -142,13 +134,9 @@ func (w *Wheel) Renew(h Handle, at time.Duration) bool {
 	tick := w.ticks(at)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i, ok := w.entries.find(h)
-	if !ok || w.stopped {
+	if w.stopped || !w.entries.renew(h, tick) {
 		return false
 	}
-	w.entries.unlink(i)
-	w.entries.at(i).tick = tick
-	w.entries.link(i)
 	w.rearm(tick)
 	return true
 }
@@ -228,7 +216,7 @@ func (w *Wheel) take(due []uint32) (_ []uint32, all, stopped bool) {
 // rearm makes the sleeper wake up for the tick unless it does so earlier.
 func (w *Wheel) rearm(tick uint64) {
 	at := never - 1
-	if tick <= uint64(never-1)/uint64(w.tick) {
+	if tick <= w.last {
 		at = max(time.Duration(tick)*w.tick, w.rest)
 	}
 	if at < w.armed {
