@@ -42,7 +42,7 @@ func fire(t *testing.T, c *crowd, count func() load.Commands, schedule func(i in
 	late, early := c.lateness()
 	all, _ := commands.Since(t.Context())
 	last := time.UnixMilli(c.due[len(c.due)-1])
-	return fired{late[len(late)*99/100], early, c.runs - len(c.due), float64(all) / float64(len(c.due)), inMS(c.last.Sub(last))}
+	return fired{percentile(late, .99), early, c.runs - len(c.due), float64(all) / float64(len(c.due)), ms(c.last.Sub(last))}
 }
 
 func (s sides) fireOurs(t *testing.T, over, lead time.Duration) fired {
@@ -69,22 +69,22 @@ func (s sides) fireAsynq(t *testing.T, config asynq.Config, over, lead time.Dura
 // TestFire measures 20,000 deadlines over 5 s with a handler that does nothing.
 func TestFire(t *testing.T) {
 	s := newSides(t)
-	plain, tuned := fireContests(), fireContests()
-	plain[0].reach = 1 / 500.0
+	plain, tuned := fireRows(), fireRows()
+	plain[0].atMost = 1 / 500.0
 	for range fireRounds {
 		ours := s.fireOurs(t, fireOver, fireLead)
 		compare(plain, ours, s.fireAsynq(t, asynq.Config{}, fireOver, fireLead))
 		compare(tuned, ours, s.fireAsynq(t, asynqTuned, fireOver, fireLead))
 	}
-	judge(t, "20,000 over 5 s", "asynq", plain)
-	judge(t, "20,000 over 5 s", "asynq, 50 ms forwarder", tuned)
+	report(t, "20,000 over 5 s", "asynq", plain)
+	report(t, "20,000 over 5 s", "asynq, 50 ms forwarder", tuned)
 }
 
-func fireContests() []contest {
-	return []contest{{what: "p99 late (ms)"}, {what: "Redis commands a task", reach: .4}, {what: "early", never: true}, {what: "run again"}}
+func fireRows() []row {
+	return []row{{what: "p99 late (ms)"}, {what: "Redis commands a task", atMost: .4}, {what: "early", atMost: never}, {what: "run again"}}
 }
 
-func compare(c []contest, ours, theirs fired) {
+func compare(c []row, ours, theirs fired) {
 	c[0].add(ours.p99, theirs.p99)
 	c[1].add(ours.commands, theirs.commands)
 	c[2].add(float64(ours.early), float64(theirs.early))
@@ -94,7 +94,7 @@ func compare(c []contest, ours, theirs fired) {
 // TestBurst measures 20,000 deadlines at one instant: how long after it the last has run.
 func TestBurst(t *testing.T) {
 	s := newSides(t)
-	c := []contest{{what: "last done after (ms)", reach: .1}, {what: "Redis commands a task"}, {what: "early", never: true}}
+	c := []row{{what: "last done after (ms)", atMost: .1}, {what: "Redis commands a task"}, {what: "early", atMost: never}}
 	for range fireRounds {
 		ours := s.fireOurs(t, 0, burstLead)
 		theirs := s.fireAsynq(t, asynqTuned, 0, burstLead)
@@ -102,5 +102,5 @@ func TestBurst(t *testing.T) {
 		c[1].add(ours.commands, theirs.commands)
 		c[2].add(float64(ours.early), float64(theirs.early))
 	}
-	judge(t, "20,000 at once", "asynq, 50 ms forwarder", c)
+	report(t, "20,000 at once", "asynq, 50 ms forwarder", c)
 }

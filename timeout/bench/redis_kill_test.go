@@ -133,7 +133,7 @@ func (w worker) hands(t *testing.T, n int, limit time.Duration) {
 
 // TestKill kills a worker process that has 50 tasks in hand, starts another at once, and measures until it was handed all 50.
 func TestKill(t *testing.T) {
-	c := contest{what: "until the last is run again (s)", reach: .1}
+	c := row{what: "until the last is run again (s)", atMost: .1}
 	for range killRounds {
 		dsn := testserver.MySQL(t)
 		engineDB(t, dsn)
@@ -147,7 +147,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 	c.theirs = append(c.theirs, killed(t, "asynq", addr, "none", first))
-	judge(t, "kill -9 with 50 in hand", "asynq", []contest{c})
+	report(t, "kill -9 with 50 in hand", "asynq", []row{c})
 }
 
 // killed returns the seconds from the kill of a holding worker to the last task at its successor.

@@ -35,8 +35,8 @@ func TestMemory(t *testing.T) {
 		return s.theirs.ZAdd(t.Context(), "plain", members...).Err()
 	})
 	theirs := (usedMemory(t, s.theirs) - before) / memoryCount
-	judge(t, "1,000,000 waiting", "a plain sorted set", []contest{
-		{what: "bytes in Redis a deadline", ours: []float64{ours}, theirs: []float64{theirs}, reach: 1.5},
+	report(t, "1,000,000 waiting", "a plain sorted set", []row{
+		{what: "bytes in Redis a deadline", ours: []float64{ours}, theirs: []float64{theirs}, atMost: 1.5},
 	})
 }
 

@@ -27,32 +27,32 @@ func TestSchedule(t *testing.T) {
 		took := each(t, scheduleCalls, callers, func(i int) error {
 			return engine.Schedule(t.Context(), timeout.Task{Kind: kind, Key: keyOf(from + i), Due: first.UnixMilli()})
 		})
-		return inUS(took) / scheduleCalls
+		return us(took) / scheduleCalls
 	}
 
 	client := asynqClient(t, s.theirAddr)
 	c := newCrowd(scheduleCalls, first, 0)
 	theirs := func(callers int) float64 {
 		s.theirs.FlushAll(t.Context())
-		return inUS(each(t, scheduleCalls, callers, func(i int) error { return enqueue(client, c, i) })) / scheduleCalls
+		return us(each(t, scheduleCalls, callers, func(i int) error { return enqueue(client, c, i) })) / scheduleCalls
 	}
-	against := contest{what: "16 callers (µs a call)", reach: 1 / 1.4}
+	against := row{what: "16 callers (µs a call)", atMost: 1 / 1.4}
 	for range scheduleRounds {
 		against.add(ours(16), theirs(16))
 	}
-	judge(t, "schedule", "asynq ProcessAt", []contest{against})
+	report(t, "schedule", "asynq ProcessAt", []row{against})
 
-	contests := []contest{{reach: 1 / 2.5}, {reach: 1 / 6.0}}
+	rows := []row{{atMost: 1 / 2.5}, {atMost: 1 / 6.0}}
 	for n, callers := range []int{64, 256} {
-		c := &contests[n]
+		c := &rows[n]
 		c.what = fmt.Sprintf("%d callers (µs a call)", callers)
 		single := zadder(t, s.theirAddr, callers, first)
 		for range scheduleRounds {
 			s.theirs.FlushAll(t.Context())
-			c.add(ours(callers), inUS(each(t, scheduleCalls, callers, single))/scheduleCalls)
+			c.add(ours(callers), us(each(t, scheduleCalls, callers, single))/scheduleCalls)
 		}
 	}
-	judge(t, "schedule", "a ZADD a call", contests)
+	report(t, "schedule", "a ZADD a call", rows)
 }
 
 // zadder stores one deadline by one ZADD, with a connection for every caller.
@@ -63,3 +63,5 @@ func zadder(t *testing.T, addr string, callers int, due time.Time) func(i int) e
 		return client.ZAdd(t.Context(), "plain", redis.Z{Score: float64(due.UnixMilli()), Member: keyOf(i)}).Err()
 	}
 }
+
+func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

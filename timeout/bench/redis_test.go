@@ -85,7 +85,7 @@ func (c *crowd) await(t testing.TB, limit time.Duration) {
 // lateness is in ms, sorted; early counts the negative ones.
 func (c *crowd) lateness() (late []float64, early int) {
 	for i, at := range c.ran {
-		l := inMS(at.Sub(time.UnixMilli(c.due[i])))
+		l := ms(at.Sub(time.UnixMilli(c.due[i])))
 		late = append(late, l)
 		if l < 0 {
 			early++
