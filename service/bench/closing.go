@@ -107,8 +107,8 @@ func (c *crowd) until(ctx context.Context, progress, query string, notBefore tim
 	}
 }
 
-// setDeadlines moves the orders' deadlines to the run's, in the order of their ids, and returns their tasks. No service of the
-// shop changes a deadline in bulk, so it is written here: pay_deadline is what the module goes by.
+// setDeadlines moves the orders' deadlines to the run's, in the order of their ids, and returns their tasks. The
+// shop's own way, by a policy, sets a duration for many and no instant for each, so it is written here.
 func (c *crowd) setDeadlines(ctx context.Context) ([]timeout.Task, error) {
 	var ids []int64
 	if err := c.app.Store.Read(ctx).Raw("SELECT id FROM orders ORDER BY id").Scan(&ids).Error; err != nil {
