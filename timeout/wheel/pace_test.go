@@ -113,3 +113,26 @@ func TestFixedTick(t *testing.T) {
 		}
 	}
 }
+
+// Whoever adds never waits for more than a portion, however many entries a
+// slot holds.
+func TestNoTurnHandlesMoreThanAPortion(t *testing.T) {
+	const n = 20 * portion
+	h := newHand(0)
+	for i := range uint32(n) {
+		h.add(t, time.Duration(slots*slots+i%2)*FinestTick, i) // one slot, to be moved down first
+	}
+	h.now = time.Hour
+	turns := 0
+	for all := false; !all; turns++ {
+		before := len(h.fired)
+		all, _ = h.wheel.turn()
+		if fired := len(h.fired) - before; fired > portion {
+			t.Fatalf("%d fired in a turn", fired)
+		}
+	}
+	// Half of them are due at the slot's first tick, but move down like the others.
+	if len(h.fired) != n || turns <= 2*n/portion {
+		t.Fatalf("%d fired in %d turns", len(h.fired), turns)
+	}
+}

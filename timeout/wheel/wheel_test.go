@@ -227,6 +227,13 @@ func startWheel(t *testing.T, fire func([]uint32)) *Wheel {
 	return w
 }
 
+func TestNegativeTickIsRefused(t *testing.T) {
+	if w, err := New(func([]uint32) {}, Options{Tick: -1}); err == nil {
+		w.Stop()
+		t.Fatal("accepted")
+	}
+}
+
 // On the real clock, with callers on several goroutines: all fire, none early,
 // and a fire callback may use the wheel.
 func TestRealClockNeverEarly(t *testing.T) {
