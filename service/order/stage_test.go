@@ -412,3 +412,27 @@ func TestReminderPassesOverLockedRows(t *testing.T) {
 		t.Error("the locked one was reminded, or the other was not")
 	}
 }
+
+// One order whose change always fails makes its batch fail and changes nothing; alone, as the timeout module halves the batch, the
+// others are reminded.
+// Case T06.
+func TestT06_OnePoisonedReminderFailsAlone(t *testing.T) {
+	withStages(t, func(t *testing.T, tl *till) {
+		sku := tl.shop.sku(product{price: 10, stock: 100, virtual: true})
+		bad, good := tl.order(sku, 1), tl.order(sku, 1)
+		// Its next version's message is there already.
+		tl.exec("UPDATE messages SET seq = 2 WHERE msg_key = ?", fmt.Sprintf("order:%d", bad.ID))
+		both := []timeout.Task{stageTask(KindRemind, bad.ID, *bad.RemindAt), stageTask(KindRemind, good.ID, *good.RemindAt)}
+		for _, got := range tl.remind().Handle(t.Context(), both) {
+			tl.wantOutcome(got, "failed")
+		}
+		if now := tl.reload(good); now.Version != 1 || now.RemindAt == nil || tl.messages(TopicReminder, good) != 0 {
+			t.Errorf("half a batch was done: %+v", now)
+		}
+		tl.wantOutcome(tl.run(KindRemind, good.ID, *good.RemindAt), "done")
+		tl.wantOutcome(tl.run(KindRemind, bad.ID, *bad.RemindAt), "failed")
+		if tl.messages(TopicReminder, good) != 1 || tl.reload(bad).RemindAt == nil {
+			t.Error("the good one was not reminded, or the bad one's deadline is lost")
+		}
+	})
+}
