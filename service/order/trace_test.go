@@ -15,6 +15,7 @@ import (
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/payment"
 	"github.com/tidemall/tidemall/service/store"
+	"github.com/tidemall/tidemall/service/store/storetest"
 	"github.com/tidemall/tidemall/timeout"
 )
 
@@ -366,5 +367,20 @@ func TestTraceIDOf(t *testing.T) {
 		if got, sampled := traceIDOf(in); got != want.id || sampled != want.sampled {
 			t.Errorf("%q: %q, %v", in, got, sampled)
 		}
+	}
+}
+
+// In a batch of hundreds whose traces are not recorded, a step is two looks at a string.
+func TestUnrecordedStepsAllocateNothing(t *testing.T) {
+	tl := newTill(t, storetest.SQLite(t))
+	o := &model.Order{ID: 1, TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}
+	err := tl.Store.Tx(t.Context(), func(tx *store.Tx) error {
+		if n := testing.AllocsPerRun(100, func() { tl.step(tx, TopicClosed, o) }); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
