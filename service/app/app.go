@@ -124,7 +124,7 @@ func (a *App) wire(ctx context.Context) error {
 	a.Carts, a.Coupons, a.Shipping = cart.New(s, now), coupon.New(s, now), shipping.New(s, now)
 	a.Policies = policy.New(s, now, log)
 	a.Orders = order.New(order.Deps{
-		Store: s, Now: now, Log: log, Catalog: a.Catalog, Policies: a.Policies, Tasks: a.Engine, WeChat: a.WeChat,
+		Store: s, Now: now, Log: log, Catalog: a.Catalog, Policies: a.Policies, Tasks: a.Engine, WeChat: order.SpanWeChat(a.WeChat, a.Traces.Tracer("service/order")),
 		Relayed: func() { a.Relay.Wake() }, Rows: a.countRows(), MaxUnpaid: int64(cfg.Order.MaxUnpaid), Zone: cfg.Zone(),
 		Tracer: a.Traces.Tracer("service/order"),
 	})

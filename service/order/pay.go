@@ -26,7 +26,7 @@ const callMargin = time.Second
 // attempt is used again as long as its parameters are the same; otherwise the old number is ended at WeChat first.
 // order_closed, order_closing, order_busy, order_already_paid (also if WeChat says so; the order is then settled),
 // wechat_unavailable (nothing is lost: the same call can be made again), wechat_refused.
-func (s *Service) Pay(ctx context.Context, shopperID int64, no string) (wechat.RequestPayment, error) {
+func (s *Service) Pay(ctx context.Context, shopperID int64, no string) (params wechat.RequestPayment, err error) {
 	o, err := s.byNo(ctx, no, 0, shopperID)
 	if err != nil {
 		return wechat.RequestPayment{}, err
@@ -34,6 +34,8 @@ func (s *Service) Pay(ctx context.Context, shopperID int64, no string) (wechat.R
 	// A phone that hangs up must not leave a call at WeChat whose answer nobody stores.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimPatience+3*wechat.CallLimit)
 	defer cancel()
+	ctx, span := s.follow(ctx, "order.pay", o)
+	defer func() { ended(span, err) }()
 	for range payRounds {
 		a, stale, err := s.beginPay(ctx, o)
 		if err != nil {

@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/payment"
@@ -383,4 +385,43 @@ func TestUnrecordedStepsAllocateNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Paying is a part of the order's trace, and calls to WeChat are spans of what made them; without a recorded trace there are none.
+func TestCallsToWeChatAreSpans(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		silent := tl.unpaid()
+		r := tl.record(t, sdktrace.AlwaysSample())
+		tl.Service.WeChat = SpanWeChat(tl.line, r.Tracer)
+		tl.Service.Tracer = noop.NewTracerProvider().Tracer("")
+		tl.open(silent)
+		if spans := r.spans.GetSpans(); len(spans) != 0 {
+			t.Errorf("%d spans outside a trace", len(spans))
+		}
+		tl.Service.Tracer = r.Tracer
+		o := tl.unpaid()
+		other := r.within("other", func(ctx context.Context) {
+			if _, err := tl.Pay(ctx, o.ShopperID, o.No); err != nil {
+				t.Fatal(err)
+			}
+			tl.fault(m{"path": "/v3/pay/transactions/out-trade-no/" + o.No + "-1", "mode": "status", "count": 3})
+			if _, err := tl.Cancel(ctx, o.ShopperID, o.No); err != nil {
+				t.Fatal(err)
+			}
+		})
+		spans := r.about(o)
+		pay, step := spans["order.pay"], spans["order.close"]
+		if !linked(pay, other) || pay.Parent.SpanID() != spans["order.place"].SpanContext.SpanID() {
+			t.Errorf("paying is under %s with links %v", pay.Parent.SpanID(), pay.Links)
+		}
+		for name, want := range map[string]struct {
+			parent tracetest.SpanStub
+			status codes.Code
+		}{"wechat prepay": {pay, codes.Unset}, "wechat query": {step, codes.Error}} {
+			s := r.named(name)
+			if s.Parent.SpanID() != want.parent.SpanContext.SpanID() || s.Status.Code != want.status {
+				t.Errorf("%s is under %s, want %s; status %s", name, s.Parent.SpanID(), want.parent.SpanContext.SpanID(), s.Status.Code)
+			}
+		}
+	})
 }
