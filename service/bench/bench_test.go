@@ -183,6 +183,26 @@ func TestRun_InterruptedLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestRun_OnAClusterLeavesNothing(t *testing.T) {
+	addrs := testserver.StartRedisCluster(t).Addrs()
+	in := newInstallation(t, "TIDEMALL_MYSQL_DSN="+testserver.MySQL(t), "TIDEMALL_REDIS_ADDRS="+strings.Join(addrs, ","))
+	r, err := Run(t.Context(), in.options(Options{Count: 300, Callers: 4}))
+	if err != nil || !r.OK() || r.Feed != "redis" || r.Redis != "Redis Cluster" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	// Tasks of 8 shards lie on every node; each stored, claimed and removed.
+	if per := r.RedisCommandsPerTask; per == nil || *per <= 0 {
+		t.Errorf("Redis commands a task: %v", per)
+	}
+	for _, addr := range addrs {
+		node := redis.NewClient(&redis.Options{Addr: addr})
+		if keys, err := node.Keys(t.Context(), "*").Result(); err != nil || len(keys) > 0 {
+			t.Errorf("left on %s: %v, %v", addr, keys, err)
+		}
+		_ = node.Close()
+	}
+}
+
 // TestRun_SaysWhatItCouldNotRemove measures with a Redis that has gone: the database feeds the engine, and nobody can say
 // whether keys are left.
 func TestRun_SaysWhatItCouldNotRemove(t *testing.T) {
