@@ -48,7 +48,7 @@ func TestRedisBreaksUnderLoad(t *testing.T) {
 			if c.slowest > patience {
 				t.Errorf("an answer took %v because of Redis", c.slowest)
 			}
-			c.settleUp(time.Time{}, limits{recovery, claimLife + recovery})
+			c.settleUp(time.Time{}, limits{bound, claimLife + bound})
 		})
 	}
 }
@@ -67,7 +67,7 @@ func TestClusterLosesANodeUnderLoad(t *testing.T) {
 	cluster.AwaitWhole()
 	c.awaitCloses(50)
 	c.home(4*time.Second + claimLife + recovery)
-	c.settleUp(time.Time{}, limits{recovery, claimLife + recovery})
+	c.settleUp(time.Time{}, limits{bound, claimLife + bound})
 }
 
 func flush(t *testing.T, addr string) {
@@ -117,7 +117,7 @@ func TestDatabaseIsAwayUnderLoad(t *testing.T) {
 			c.awaitCloses(50)
 			s.shopper("").awaitReady("ok")
 			c.home(4*time.Second + claimLife + recovery)
-			c.settleUp(back, limits{recovery, claimLife + recovery})
+			c.settleUp(back, limits{bound, claimLife + bound})
 		})
 	}
 }
@@ -142,10 +142,10 @@ func TestWeChatIsAwayUnderLoad(t *testing.T) {
 			// Waiting tasks are tried again at most 30 s later.
 			c.home(4*time.Second + 30*time.Second + claimLife + recovery)
 			got := c.closes(s.books(), time.Time{})
-			if late := quantile(got.plain, 100); late > lease+lag {
+			if late := quantile(got.plain, 100); late > lag {
 				t.Errorf("orders that were never opened waited %v for WeChat", late)
 			}
-			c.settleUp(back, limits{lease + lag, 30*time.Second + claimLife + recovery})
+			c.settleUp(back, limits{lag, 30*time.Second + claimLife + bound})
 		})
 	}
 }

@@ -52,5 +52,5 @@ func TestWrongClocks(t *testing.T) {
 	check("by Redis again")
 	c.awaitCloses(30)
 	c.home(toPay + claimLife + recovery)
-	c.settleUp(time.Time{}, limits{recovery, claimLife + recovery})
+	c.settleUp(time.Time{}, limits{lease + bound, claimLife + bound})
 }

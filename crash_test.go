@@ -14,10 +14,13 @@ import (
 
 // lag is how long after its deadline an order may close while nothing is broken. On a free machine it is milliseconds; the tests
 // share theirs with others.
-const lag = 3 * time.Second
+const lag = 2 * time.Second
 
-// lease is how long a claim is held whose answer was lost, which happens where Redis shares two busy cores with everything else.
+// lease is how long a killed replica keeps what it had claimed, and its share of the work; the database is looked through as often.
 const lease = 5 * time.Second
+
+// bound is how long after its deadline, or the end of the outage, an order may close that something was broken under.
+const bound = lease + lag
 
 // recovery is how much later than a restart everything must be caught up with: a lease, the look-back and the start itself.
 const recovery = 15 * time.Second
@@ -223,7 +226,7 @@ func TestT14_ManyAtOnce(t *testing.T) {
 		if last.Sub(first) > time.Second {
 			t.Errorf("the deadlines are spread over %v: that is no crowd", last.Sub(first))
 		}
-		if late[0] < 0 || late[len(late)/2] > lag || late[len(late)-1] > lease+lag || slowest > 2*time.Second {
+		if late[0] < 0 || late[len(late)/2] > lag || late[len(late)-1] > lag+time.Second || slowest > 2*time.Second {
 			t.Errorf("the earliest closed %v after its deadline, the latest %v; the slowest request took %v", late[0], late[len(late)-1], slowest)
 		}
 		g.wantStock(shoppers * each)

@@ -138,6 +138,9 @@ func TestKilledAtEveryFailpoint(t *testing.T) {
 	}
 }
 
+// restart is how long a shop may take to start again.
+const restart = 5 * time.Second
+
 func testBreak(t *testing.T, program, point string, p parts) {
 	const stock, toPay = 50, 6 * time.Second
 	b := &broken{point: point, shop: shop{
@@ -161,10 +164,13 @@ func testBreak(t *testing.T, program, point string, p parts) {
 	b.insist(ann, "POST", "/api/v1/orders/"+lost+"/pay", nil, 200, 503)
 
 	// A claim of an attempted order keeps others out for 20 s.
-	limit := time.Now().Add(toPay + 20*time.Second + recovery)
+	limit := time.Now().Add(toPay + claimLife + recovery)
 	for no, end := range ends {
-		b.await(ann, no, end, limit)
+		o := b.await(ann, no, end, limit)
 		g.wantEvents(no, "pending_payment", end)
+		if late := o.ClosedAt.Sub(o.PayDeadline); end == "closed" && (late < 0 || late > restart+claimLife+bound || slices.Contains(unpaid, no) && late > restart+lease+bound) {
+			t.Errorf("order %s closed %v after its deadline", no, late)
+		}
 	}
 	// What comes after the last order's end may be what breaks the shop.
 	eventually(t, time.Until(limit), "the failpoint breaks the shop", func() (bool, string) {
@@ -234,10 +240,11 @@ func (b *broken) pay(p person, no string) payParams {
 	return as[payParams](p, b.insist(p, "POST", "/api/v1/orders/"+no+"/pay", nil, 200))
 }
 
-func (b *broken) await(p person, no, status string, limit time.Time) {
+func (b *broken) await(p person, no, status string, limit time.Time) (o order) {
 	b.t.Helper()
 	eventually(b.t, time.Until(limit), "order "+no+" is "+status, func() (bool, string) {
-		o := as[order](p, b.insist(p, "GET", "/api/v1/orders/"+no, nil, 200))
+		o = as[order](p, b.insist(p, "GET", "/api/v1/orders/"+no, nil, 200))
 		return o.Status == status, fmt.Sprintf("%s (closing: %v)", o.Status, o.Closing)
 	})
+	return o
 }

@@ -31,5 +31,5 @@ func TestBadNetwork(t *testing.T) {
 	}
 	healed := time.Now()
 	c.home(30*time.Second + claimLife + recovery)
-	c.settleUp(healed, limits{30*time.Second + recovery, 30*time.Second + claimLife + recovery})
+	c.settleUp(healed, limits{30*time.Second + bound, 30*time.Second + claimLife + bound})
 }
