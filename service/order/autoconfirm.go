@@ -14,8 +14,8 @@ const confirmPause = 24 * time.Hour
 // autoConfirm completes shipped orders that their shoppers have not confirmed in time.
 func (s *Service) autoConfirm() timeout.Handler {
 	return s.stageDue(stage{
-		column: "confirm_due_at",
-		waits:  func(o *model.Order) bool { return o.State == model.OrderShipped },
+		kind: KindConfirm, column: "confirm_due_at",
+		waits: func(o *model.Order) bool { return o.State == model.OrderShipped },
 		act: func(tx *store.Tx, now model.Time, due []*model.Order) (map[int64]timeout.Outcome, error) {
 			disputed, err := disputed(tx, due)
 			if err != nil {

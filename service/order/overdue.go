@@ -12,8 +12,8 @@ import (
 // shipOverdue marks paid orders that were not shipped in time; shipping or closing them takes the mark away.
 func (s *Service) shipOverdue() timeout.Handler {
 	return s.stageDue(stage{
-		column: "ship_due_at",
-		waits:  func(o *model.Order) bool { return o.State == model.OrderPaid },
+		kind: KindShip, column: "ship_due_at",
+		waits: func(o *model.Order) bool { return o.State == model.OrderPaid },
 		act: func(tx *store.Tx, now model.Time, due []*model.Order) (map[int64]timeout.Outcome, error) {
 			return nil, s.changeDue(tx, change{
 				to: model.OrderPaid, topic: TopicOverdue, kind: KindShip, actor: ActorTimeout, reason: "not shipped in time", at: now,

@@ -10,8 +10,8 @@ import (
 // makes it once. Who cannot pay any more is not reminded.
 func (s *Service) remind() timeout.Handler {
 	return s.stageDue(stage{
-		column: "remind_at",
-		waits:  func(o *model.Order) bool { return o.State == model.OrderPending && o.ClosingReason == nil },
+		kind: KindRemind, column: "remind_at",
+		waits: func(o *model.Order) bool { return o.State == model.OrderPending && o.ClosingReason == nil },
 		act: func(tx *store.Tx, now model.Time, due []*model.Order) (map[int64]timeout.Outcome, error) {
 			var late, remind []*model.Order
 			for _, o := range due {

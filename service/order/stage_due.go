@@ -13,7 +13,7 @@ import (
 
 // stage is how the deadlines of one column of orders are acted on.
 type stage struct {
-	column string
+	kind, column string
 	// waits says whether the order is still in the stage.
 	waits func(o *model.Order) bool
 	// act acts on orders that are due, in one state, and returns outcomes that differ from done. errMoved undoes everything.
@@ -67,7 +67,7 @@ func sorted(tasks []timeout.Task) (out []timeout.Outcome, at map[int64]int, ids 
 
 func (s *Service) stageBatch(tx *store.Tx, g stage, tasks []timeout.Task, at map[int64]int, ids []int64) (map[int64]timeout.Outcome, error) {
 	decided := make(map[int64]timeout.Outcome, len(ids))
-	var orders, due []*model.Order
+	var orders, due, stray []*model.Order
 	if err := tx.Raw("SELECT * FROM orders WHERE id IN ? ORDER BY id"+tx.SkipLocked(), ids).Scan(&orders).Error; err != nil {
 		return nil, err
 	}
@@ -76,7 +76,9 @@ func (s *Service) stageBatch(tx *store.Tx, g stage, tasks []timeout.Task, at map
 		deadline := *stageColumns[g.column](o)
 		decided[o.ID] = timeout.Done()
 		switch {
-		case deadline == nil, !g.waits(o):
+		case deadline == nil:
+		case !g.waits(o): // left by a replica of a version that knows nothing of stages
+			stray = append(stray, o)
 		case int64(*deadline) > tasks[at[o.ID]].Due: // after a backoff the task's is the later one
 			decided[o.ID] = timeout.Reschedule(int64(*deadline))
 		case free(o, now) != nil: // its price or deadline is being changed
@@ -85,8 +87,8 @@ func (s *Service) stageBatch(tx *store.Tx, g stage, tasks []timeout.Task, at map
 			due = append(due, o)
 		}
 	}
-	if len(due) == 0 {
-		return decided, nil
+	if err := s.moveDue(tx, g.kind, g.column, nil, now, stray); err != nil || len(due) == 0 {
+		return decided, err
 	}
 	others, err := g.act(tx, now, due)
 	for id, o := range others {

@@ -113,8 +113,8 @@ func TestNoReminder(t *testing.T) {
 			o := tl.unpaid()
 			end(o)
 			tl.wantOutcome(tl.run(KindRemind, o.ID, *o.RemindAt), "done")
-			if n := tl.messages(TopicReminder, o); n != 0 {
-				t.Errorf("%s: %d reminders", name, n)
+			if n := tl.messages(TopicReminder, o); n != 0 || tl.reload(o).RemindAt != nil {
+				t.Errorf("%s: %d reminders, next %v", name, n, tl.reload(o).RemindAt)
 			}
 			tl.clock.Store(max(tl.clock.Load(), int64(*o.RemindAt)))
 			if slices.ContainsFunc(tl.due(KindRemind), func(task timeout.Task) bool { return task.Key == fmt.Sprint(o.ID) }) {
@@ -122,6 +122,25 @@ func TestNoReminder(t *testing.T) {
 			}
 		}
 		tl.wantOutcome(tl.run(KindRemind, 424242, 1), "done") // no such order
+	})
+}
+
+// A replica of a version that knows nothing of stages ends them without clearing their deadlines; the deadline itself does.
+func TestStrayDeadlinesAreCleared(t *testing.T) {
+	withStages(t, func(t *testing.T, tl *till) {
+		o := tl.shipped()
+		at := tl.Now()
+		tl.exec("UPDATE orders SET remind_at = ?, ship_due_at = ? WHERE id = ?", at, at, o.ID)
+		for _, kind := range []string{KindRemind, KindShip} {
+			tl.wantOutcome(tl.run(kind, o.ID, at), "done")
+			if n := len(tl.due(kind)); n != 0 {
+				t.Errorf("%s is still due", kind)
+			}
+		}
+		if now := tl.reload(o); now.RemindAt != nil || now.ShipDueAt != nil || now.ShipOverdueAt != nil || now.Version != o.Version || now.ConfirmDueAt == nil {
+			t.Errorf("order %+v", now)
+		}
+		tl.audited()
 	})
 }
 
