@@ -2,6 +2,7 @@ package main
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,7 +135,7 @@ func (c copies) insert(table, alias, from string, changed map[string]string) {
 	}
 	defer rows.Close()
 	all, err := rows.Columns()
-	if err != nil {
+	if err = errors.Join(err, rows.Err()); err != nil {
 		c.t.Fatal(err)
 	}
 	var columns, values []string

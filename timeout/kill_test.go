@@ -25,7 +25,7 @@ const envChild = "TIDEMALL_TIMEOUT_TEST_CHILD"
 
 // replica describes a replica in a process of its own.
 type replica struct {
-	Node, Driver, DSN, Redis string
+	Node, Prefix, Driver, DSN, Redis string
 }
 
 // runChild is the replica, until it is killed.
@@ -39,7 +39,7 @@ func runChild(description string) {
 		panic(err)
 	}
 	s := newThings(db)
-	o := Options{DB: db, Prefix: "shop1", Shards: 8, Node: r.Node, Log: slog.New(slog.DiscardHandler)}
+	o := Options{DB: db, Prefix: r.Prefix, Shards: 8, Node: r.Node, Log: slog.New(slog.DiscardHandler)}
 	if r.Redis != "" {
 		o.Redis = redis.NewUniversalClient(RedisOptions(strings.Split(r.Redis, ",")))
 	}
@@ -130,21 +130,25 @@ func spawnBroken(t *testing.T, r replica, point string) {
 // parts. What it had in hand is done once, late by a lease and no more.
 // Case T12.
 func TestT12_KilledAfterClaimOrBeforeAck(t *testing.T) {
+	t.Parallel()
 	for _, point := range []string{"timeout.claimed", "timeout.handled", "timeout.acknowledged"} {
 		for _, p := range everyParts {
+			var addrs string
+			if p.redis != nil {
+				addrs = p.redis(t) // emptied before any of them begins
+			}
 			t.Run(point+"/"+p.name, func(t *testing.T) {
 				t.Parallel()
-				r := replica{Node: "broken", Driver: p.driver, DSN: p.dsn(t)}
+				r := replica{Node: "broken", Prefix: point, Driver: p.driver, DSN: p.dsn(t), Redis: addrs}
 				var client redis.UniversalClient
-				if p.redis != nil {
-					r.Redis = p.redis(t)
+				if r.Redis != "" {
 					client = redisClient(t, r.Redis)
 				}
 				s := newThings(openTables(t, r.Driver, r.DSN))
 				s.add(t, ids(20, func(int) int64 { return in(200 * time.Millisecond) }))
 				spawnBroken(t, r, point)
 				began := time.Now()
-				start(t, node(t, s, client, "next"))
+				start(t, node(t, s, client, "next", func(o *Options, _ *Kind) { o.Prefix = r.Prefix }))
 				s.awaitAllDone(t, 20*time.Second)
 				if took := time.Since(began); took > leaseTime+memberTime+3*time.Second {
 					t.Errorf("%v after the kill", took)
@@ -158,8 +162,9 @@ func TestT12_KilledAfterClaimOrBeforeAck(t *testing.T) {
 // instant; what is left to do is done once, late by the bounds and no more.
 // Cases T01, T12.
 func TestT01_T12_KilledProcesses(t *testing.T) {
-	r := replica{Driver: "mysql", DSN: testserver.MySQL(t), Redis: testserver.Redis(t)}
+	r := replica{Prefix: "shop1", Driver: "mysql", DSN: testserver.MySQL(t), Redis: testserver.Redis(t)}
 	s := newThings(openTables(t, r.Driver, r.DSN))
+	childBinary(t) // is built before the deadlines come near
 	s.add(t, ids(300, func(i int) int64 { return in(500*time.Millisecond + time.Duration(i)*20*time.Millisecond) }))
 	for i, point := range []string{"timeout.claimed:20", "timeout.handled:20"} {
 		r.Node = fmt.Sprintf("child%d", i)
