@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tidemall/tidemall/timeout/failpoint"
@@ -174,7 +175,10 @@ func (e *Engine) handle(ctx context.Context, l *lane, run []*item) {
 	}
 	ctx, span := e.o.Tracer.Start(ctx, "timeout."+l.kind.Name,
 		trace.WithAttributes(attribute.Int("tasks", len(run))))
-	defer span.End()
+	defer func() {
+		say(span, run)
+		span.End()
+	}()
 	began := e.clock.Now()
 	e.call(ctx, l, run)
 	e.observe(l, run, began)
@@ -189,11 +193,30 @@ func (e *Engine) handle(ctx context.Context, l *lane, run []*item) {
 	if len(moved) == 0 {
 		return
 	}
+	span.AddEvent("had another deadline, past too", trace.WithAttributes(attribute.Int("tasks", len(moved))))
 	e.call(ctx, l, moved)
 	for _, it := range moved {
 		if it.outcome.verdict == verdictReschedule && it.outcome.at <= now {
 			it.outcome = Again(errPastTwice)
 		}
+	}
+}
+
+// say tells a span how many tasks had which outcome. Texts of errors stay out
+// of traces: they may tell of people.
+func say(span trace.Span, run []*item) {
+	if !span.IsRecording() {
+		return
+	}
+	counts := map[string]int{}
+	for _, it := range run {
+		counts[it.outcome.String()]++
+	}
+	for outcome, n := range counts {
+		span.SetAttributes(attribute.Int("tasks."+outcome, n))
+	}
+	if counts[Failed(nil).String()] > 0 {
+		span.SetStatus(codes.Error, "tasks failed")
 	}
 }
 
