@@ -122,6 +122,21 @@ func TestDatabaseIsAwayUnderLoad(t *testing.T) {
 	}
 }
 
+// TestDatabaseHangsUnderLoad freezes MySQL for longer than a transaction may take: its connections stay open and are not answered.
+func TestDatabaseHangsUnderLoad(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, realParts(t), crowdEnv...)
+	c := newCrowd(t, 4*time.Second, 100*time.Millisecond, s)
+	c.awaitCloses(50)
+	s.parts.mysql.Pause()
+	time.Sleep(25 * time.Second) // the outage itself
+	s.parts.mysql.Resume()
+	back := time.Now()
+	c.awaitCloses(50)
+	c.home(4*time.Second + claimLife + recovery)
+	c.settleUp(back, limits{bound, claimLife + bound})
+}
+
 // TestWeChatIsAwayUnderLoad takes WeChat away for a while: orders that it may still be paid for wait for it, the others close on
 // time, and no task has died of it.
 func TestWeChatIsAwayUnderLoad(t *testing.T) {

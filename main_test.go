@@ -35,7 +35,7 @@ const password = "pass-for-process-tests"
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if !flagGiven("test.parallel") {
-		_ = flag.Set("test.parallel", "6") // they wait for deadlines most of the time
+		_ = flag.Set("test.parallel", "8") // they wait for deadlines most of the time
 	}
 	os.Exit(build(m.Run))
 }
