@@ -21,6 +21,8 @@ const (
 	lookFresh = 10 * time.Second
 	lookPages = 20
 	everyPage = int(^uint(0) >> 1)
+	// lookGroup is how many tasks are brought to Redis together.
+	lookGroup = 16 * MaxBatch
 	// lookBusy is the pause while a backlog is being read.
 	lookBusy = 100 * time.Millisecond
 	// sourceTimeout bounds the reading of one page.
@@ -66,22 +68,59 @@ func (e *Engine) lookAt(ctx context.Context, l *lane, to feed, lost map[int]bool
 	if to == feedSQL {
 		until = now.Add(nearWindow).UnixMilli()
 	}
-	provided := int64(0)
-	put := func(tasks []Task, rows map[string]*Failure) error {
-		n, err := e.provide(ctx, l, to, tasks, rows, lost)
-		provided += n
-		return err
-	}
-	if _, _, err := e.scan(ctx, l, Cursor{Due: fresh}, until, everyPage, put); err != nil {
+	found := finding{lane: l, to: to, lost: lost}
+	page := func(tasks []Task, rows map[string]*Failure) error { return e.find(ctx, &found, tasks, rows) }
+	if _, _, err := e.scan(ctx, l, Cursor{Due: fresh}, until, everyPage, page); err != nil {
 		return false, err
 	}
-	provided = 0
-	last, more, err := e.scan(ctx, l, l.lookFrom, fresh, lookPages, put)
+	if err := e.bring(ctx, &found); err != nil {
+		return false, err
+	}
+	found.provided = 0
+	last, more, err := e.scan(ctx, l, l.lookFrom, fresh, lookPages, page)
+	if err == nil {
+		err = e.bring(ctx, &found)
+	}
 	l.lookFrom = Cursor{}
 	if more {
 		l.lookFrom = last
 	}
-	return more && provided > 0, err
+	return more && found.provided > 0, err
+}
+
+// finding is what a look has read and not brought yet.
+type finding struct {
+	lane     *lane
+	to       feed
+	lost     map[int]bool
+	tasks    []Task
+	rows     map[string]*Failure
+	provided int64 // how many of those brought were not there
+}
+
+// find adds a page. A page alone would ask every shard about a few tasks, and
+// each question costs Redis as much as one about many.
+func (e *Engine) find(ctx context.Context, f *finding, tasks []Task, rows map[string]*Failure) error {
+	if f.rows == nil {
+		f.rows = map[string]*Failure{}
+	}
+	f.tasks = append(f.tasks, tasks...)
+	maps.Copy(f.rows, rows)
+	if f.to == feedSQL || len(f.tasks) >= lookGroup {
+		return e.bring(ctx, f)
+	}
+	return nil
+}
+
+// bring provides what was found.
+func (e *Engine) bring(ctx context.Context, f *finding) error {
+	if len(f.tasks) == 0 {
+		return nil
+	}
+	n, err := e.provide(ctx, f.lane, f.to, f.tasks, f.rows, f.lost)
+	f.provided += n
+	f.tasks, f.rows = f.tasks[:0], nil
+	return err
 }
 
 // scan reads tasks page by page with their failure rows, until the end or for

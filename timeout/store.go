@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -321,13 +322,15 @@ func (s *store) ensure(ctx context.Context, kind string, all []wanted) (int64, e
 		return 0, nil
 	}
 	var calls []call
-	for shard, places := range s.byShard(len(all), func(i int) string { return all[i].key }) {
-		n := len(places)
-		args := make([]any, 3*n)
-		for at, i := range places {
-			args[at], args[n+at], args[2*n+at] = all[i].key, formatScore(all[i].score), all[i].mode
+	for shard, asked := range s.byShard(len(all), func(i int) string { return all[i].key }) {
+		for places := range slices.Chunk(asked, MaxBatch) {
+			n := len(places)
+			args := make([]any, 3*n)
+			for at, i := range places {
+				args[at], args[n+at], args[2*n+at] = all[i].key, formatScore(all[i].score), all[i].mode
+			}
+			calls = append(calls, call{scriptEnsure, []string{s.setKey(kind, shard)}, args})
 		}
-		calls = append(calls, call{scriptEnsure, []string{s.setKey(kind, shard)}, args})
 	}
 	answers, err := s.run(ctx, calls)
 	var written int64
