@@ -15,6 +15,7 @@ import (
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/wechat"
 	"github.com/tidemall/tidemall/timeout"
+	"github.com/tidemall/tidemall/timeout/failpoint"
 )
 
 const (
@@ -97,13 +98,16 @@ func (s *Service) refundDue(ctx context.Context, id int64, due model.Time) timeo
 	if !mine {
 		return timeout.Again(errMoved)
 	}
+	failpoint.Hit("refund.claimed")
 	got, err := s.callRefund(ctx, r, p)
+	failpoint.Hit("refund.called")
 	if err != nil {
 		return s.refundRefused(ctx, r, err)
 	}
 	if err := s.RefundResult(ctx, got); err != nil && !isMisfit(err) {
 		return failed(err)
 	}
+	failpoint.Hit("refund.recorded")
 	return s.refundNext(ctx, id)
 }
 
