@@ -308,7 +308,7 @@ func BenchmarkAddCancel(b *testing.B) {
 	b.ReportAllocs()
 	at := w.Now() + 20*time.Minute
 	for i := 0; b.Loop(); i++ {
-		k := int(uint(i*2654435761) % uint(len(handles)))
+		k := int(uint32(i) * 2654435761 % uint32(len(handles)))
 		w.Cancel(handles[k])
 		handles[k], _ = w.Add(at+time.Duration(k)*time.Millisecond, uint32(k))
 	}
