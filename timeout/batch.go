@@ -43,6 +43,7 @@ type item struct {
 	swept   bool
 	rescued bool    // claimed only because the sweep knew better
 	lease   float64 // the score of the claim, 0 without Redis
+	whole   bool    // what the claim took in its shard is in this batch, all of it
 	token   float64 // of a claim whose answer did not come, 0 if none is out
 	failure *Failure
 	outcome Outcome
@@ -93,7 +94,7 @@ func (e *Engine) claim(ctx context.Context, l *lane, items []*item) []*item {
 // could not be asked for.
 func (e *Engine) claimRedis(ctx context.Context, l *lane, items []*item) []*item {
 	asked := make([]claimRequest, len(items))
-	token := newToken()
+	token := e.tokens.next()
 	for i, it := range items {
 		if it.token == 0 {
 			it.token = token
@@ -114,6 +115,9 @@ func (e *Engine) claimRedis(ctx context.Context, l *lane, items []*item) []*item
 		switch {
 		case c.verdict == claimTaken || c.verdict == claimRescued:
 			it.lease, it.rescued = c.lease, c.verdict == claimRescued
+			// One that was claimed by an earlier run may share its lease with
+			// others that are not here.
+			it.whole = c.before != 0
 			if due := deadlineOf(c.before); due != 0 && !it.swept {
 				it.due = due
 			}
@@ -333,7 +337,7 @@ func (e *Engine) renew(ctx context.Context, l *lane, items []*item) bool {
 	for _, it := range items {
 		if it.lease != 0 {
 			held = append(held, it)
-			moves = append(moves, settlement{it.key, it.lease, it.lease + float64(leaseEvery.Milliseconds())})
+			moves = append(moves, settlement{it.key, it.lease, it.lease + float64(leaseEvery.Milliseconds()), false})
 		}
 	}
 	if len(held) == 0 {

@@ -54,6 +54,7 @@ type Engine struct {
 	members  *members
 	near     *near
 	writer   *writer
+	tokens   *tokens
 	metrics  *metrics
 
 	pollKick chan struct{} // makes the poll run now
@@ -95,6 +96,7 @@ func New(o Options) (*Engine, error) {
 	}
 	e := &Engine{o: o, log: o.Log.With("component", "timeout"), lanes: map[string]*lane{}}
 	e.pollKick = make(chan struct{}, 1)
+	e.tokens = newTokens()
 	e.db = newBreaker("database", e.log, databaseTrips)
 	if o.Redis != nil {
 		e.redis = newBreaker("redis", e.log, redisTrips)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"sync/atomic"
 )
 
 // Scores are unix milliseconds. A deadline is a whole number. The spare bits
@@ -13,9 +14,21 @@ import (
 // the year 2248.
 const backoffFraction = 1023.0 / 1024
 
-// newToken is a fraction for one claim. Two claims of one task that draw the
-// same one at the same time would both run it, which is harmless.
-func newToken() float64 { return float64(1+rand.IntN(1022)) / 1024 }
+// tokens makes the fractions that name claims. Those of one process differ as
+// long as it does not claim a thousand times a millisecond. Two replicas that
+// draw the same one for one shard in one millisecond, which takes a sweep or a
+// hand-over, might run a task twice or end each other's lease, and a task so
+// forgotten is brought again by the look: both harmless.
+type tokens struct{ last atomic.Uint32 }
+
+func newTokens() *tokens {
+	t := &tokens{}
+	t.last.Store(rand.Uint32())
+	return t
+}
+
+// next is a fraction for one claim.
+func (t *tokens) next() float64 { return float64(1+t.last.Add(1)%1022) / 1024 }
 
 // backoffScore is a score for an instant that is not the task's deadline.
 func backoffScore(at int64) float64 { return float64(at) + backoffFraction }

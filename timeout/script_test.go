@@ -86,16 +86,16 @@ func TestScriptsClaimAndSettle(t *testing.T) {
 		}
 
 		lease := claims[0].lease
-		renewed := settlement{due, lease, lease + 1666}
+		renewed := settlement{key: due, lease: lease, next: lease + 1666}
 		for range 2 { // the client may send it twice
 			if held, err := s.settle(ctx, "k", []settlement{renewed}); !held[0] || err != nil {
 				t.Fatal(held, err)
 			}
 		}
-		if held, _ := s.settle(ctx, "k", []settlement{{due, lease, 0}}); held[0] || scoreOf(t, s, due) == 0 {
+		if held, _ := s.settle(ctx, "k", []settlement{{key: due, lease: lease}}); held[0] || scoreOf(t, s, due) == 0 {
 			t.Error("an old lease was acknowledged")
 		}
-		if held, _ := s.settle(ctx, "k", []settlement{{due, lease + 1666, 0}}); !held[0] || scoreOf(t, s, due) != 0 {
+		if held, _ := s.settle(ctx, "k", []settlement{{key: due, lease: lease + 1666}}); !held[0] || scoreOf(t, s, due) != 0 {
 			t.Error("the lease was not acknowledged")
 		}
 	})
@@ -108,7 +108,7 @@ func TestScriptClaimTwiceIsOneClaim(t *testing.T) {
 		if _, err := s.ensure(ctx, "k", []wanted{{"a", 1, wantOverdue}}); err != nil {
 			t.Fatal(err)
 		}
-		token := newToken()
+		token := newTokens().next()
 		var claims [2]claim
 		for i := range claims {
 			claims[i] = s.claim(ctx, "k", []claimRequest{{"a", token}}, nil, 0)[0]
@@ -225,7 +225,7 @@ func TestPollPages(t *testing.T) {
 func requests(keys ...string) []claimRequest {
 	r := make([]claimRequest, len(keys))
 	for i, key := range keys {
-		r[i] = claimRequest{key, newToken()}
+		r[i] = claimRequest{key, newTokens().next()}
 	}
 	return r
 }

@@ -15,7 +15,7 @@ func (e *Engine) settle(l *lane, items []*item) {
 	moves := make([]settlement, 0, len(items))
 	for _, it := range items {
 		if it.lease != 0 {
-			moves = append(moves, settlement{it.key, it.lease, it.next()})
+			moves = append(moves, settlement{it.key, it.lease, it.next(), it.whole})
 		}
 		e.count(l, it)
 	}

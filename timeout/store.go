@@ -63,7 +63,8 @@ func (s *store) leaseKey(shard int) string {
 // channel is where replicas give each other hints.
 func (s *store) channel() string { return s.prefix + ":timeout-hints" }
 
-// call is one run of a script, answer what came back.
+// call is one run of a script, or without one a plain command, all of it in
+// args; answer is what came back.
 type call struct {
 	script *script
 	keys   []string
@@ -116,9 +117,12 @@ func (s *store) pipe(ctx context.Context, calls []call, places []int, answers []
 	cmds := make([]*redis.Cmd, len(places))
 	for i, place := range places {
 		c := calls[place]
-		if byText {
+		switch {
+		case c.script == nil:
+			cmds[i] = pipeline.Do(ctx, c.args...)
+		case byText:
 			cmds[i] = pipeline.Eval(ctx, c.script.text, c.keys, c.args...)
-		} else {
+		default:
 			cmds[i] = pipeline.EvalSha(ctx, c.script.hash, c.keys, c.args...)
 		}
 	}
@@ -268,10 +272,14 @@ func parseClaim(value any, ends float64) claim {
 type settlement struct {
 	key         string
 	lease, next float64
+	// whole says that all that its claim took in the shard is settled together
+	// with it, so that nothing else has the same lease.
+	whole bool
 }
 
 // settle applies the settlements and says for each whether the claim was
-// still ours; true too where Redis did not answer.
+// still ours; true too where Redis did not answer. Where a claim ends as a
+// whole, one that was not ours any more makes it false for all of it.
 func (s *store) settle(ctx context.Context, kind string, all []settlement) ([]bool, error) {
 	held := make([]bool, len(all))
 	if len(all) == 0 {
@@ -280,25 +288,67 @@ func (s *store) settle(ctx context.Context, kind string, all []settlement) ([]bo
 	var calls []call
 	var groups [][]int
 	for shard, places := range s.byShard(len(all), func(i int) string { return all[i].key }) {
-		n := len(places)
-		args := make([]any, 3*n)
-		for at, i := range places {
-			args[at], args[n+at], args[2*n+at] = all[i].key, formatScore(all[i].lease), ""
-			if all[i].next != 0 {
-				args[2*n+at] = formatScore(all[i].next)
-			}
+		set := s.setKey(kind, shard)
+		ended, rest := wholes(all, places)
+		for lease, places := range ended {
+			score := formatScore(lease)
+			calls = append(calls, call{args: []any{"ZREMRANGEBYSCORE", set, score, score}})
+			groups = append(groups, places)
 		}
-		calls = append(calls, call{scriptSettle, []string{s.setKey(kind, shard)}, args})
-		groups = append(groups, places)
+		if len(rest) > 0 {
+			calls = append(calls, settleCall(set, all, rest))
+			groups = append(groups, rest)
+		}
 	}
 	answers, err := s.run(ctx, calls)
 	for g, places := range groups {
+		if calls[g].script == nil {
+			removed, _ := answers[g].value.(int64)
+			for _, i := range places {
+				held[i] = answers[g].err != nil || int(removed) == len(places)
+			}
+			continue
+		}
 		values, err := answers[g].list(len(places))
 		for n, i := range places {
 			held[i] = err != nil || values[n] == int64(1)
 		}
 	}
 	return held, err
+}
+
+// wholes parts, of the settlements of one shard, claims that end as a whole
+// from the rest. Their members are those with the lease's score: one command
+// removes them, which leaves whatever was given another score meanwhile. A
+// script would cost Redis three.
+func wholes(all []settlement, places []int) (ended map[float64][]int, rest []int) {
+	mixed := map[float64]bool{}
+	for _, i := range places {
+		if all[i].next != 0 || !all[i].whole {
+			mixed[all[i].lease] = true
+		}
+	}
+	ended = map[float64][]int{}
+	for _, i := range places {
+		if lease := all[i].lease; mixed[lease] {
+			rest = append(rest, i)
+		} else {
+			ended[lease] = append(ended[lease], i)
+		}
+	}
+	return ended, rest
+}
+
+func settleCall(set string, all []settlement, places []int) call {
+	n := len(places)
+	args := make([]any, 3*n)
+	for at, i := range places {
+		args[at], args[n+at], args[2*n+at] = all[i].key, formatScore(all[i].lease), ""
+		if all[i].next != 0 {
+			args[2*n+at] = formatScore(all[i].next)
+		}
+	}
+	return call{scriptSettle, []string{set}, args}
 }
 
 // wanted is a task that the source says is waiting.
