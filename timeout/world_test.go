@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -27,6 +28,12 @@ import (
 func TestMain(m *testing.M) {
 	if description := os.Getenv(envChild); description != "" {
 		runChild(description)
+	}
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", "6") // they wait most of the time
 	}
 	goleak.VerifyTestMain(m,
 		goleak.Cleanup(func(code int) {
@@ -371,10 +378,11 @@ func tasksOf(s *things, deadlines map[string]int64) []Task {
 	return tasks
 }
 
-// everywhere runs a test over all parts.
+// everywhere runs a test over all parts at once: no two of them share a server.
 func everywhere(t *testing.T, test func(t *testing.T, s *things, client redis.UniversalClient)) {
 	for _, p := range everyParts {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			s := newThings(p.db(t))
 			if p.redis == nil {
 				test(t, s, nil)
