@@ -22,7 +22,7 @@ const (
 	lookPages = 20
 	everyPage = int(^uint(0) >> 1)
 	// lookGroup is how many tasks are brought to Redis together.
-	lookGroup = 16 * MaxBatch
+	lookGroup = 4 * MaxBatch
 	// lookBusy is the pause while a backlog is being read.
 	lookBusy = 100 * time.Millisecond
 	// sourceTimeout bounds the reading of one page.
