@@ -65,19 +65,23 @@ var child struct {
 
 func childBinary(t *testing.T) string {
 	t.Helper()
-	child.once.Do(func() {
-		if child.dir, child.err = os.MkdirTemp("", "timeout-child-"); child.err != nil {
-			return
-		}
-		out, err := exec.Command("go", "test", "-c", "-tags", "failpoint", "-o", filepath.Join(child.dir, "child"), ".").CombinedOutput()
-		if err != nil {
-			child.err = fmt.Errorf("%w: %s", err, out)
-		}
-	})
+	child.once.Do(func() { child.dir, child.err = buildChild() })
 	if child.err != nil {
 		t.Fatal(child.err)
 	}
 	return filepath.Join(child.dir, "child")
+}
+
+// buildChild builds it in a folder for all tests.
+func buildChild() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "timeout-child-"); err != nil {
+		return "", err
+	}
+	out, err := exec.Command("go", "test", "-c", "-tags", "failpoint", "-o", filepath.Join(dir, "child"), ".").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return dir, err
 }
 
 func removeChild() {

@@ -81,6 +81,9 @@ func (in *installation) databases(t *testing.T) []string {
 		}
 		names = append(names, name)
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return names
 }
 

@@ -3,7 +3,6 @@ package catalog
 import (
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -48,11 +47,14 @@ func Sellables(db *gorm.DB, skuIDs []int64) ([]Sellable, error) {
 	if err != nil {
 		return nil, store.Classify(err)
 	}
+	defer rows.Close()
 	out := make([]Sellable, 0, len(skuIDs))
-	for err == nil && rows.Next() {
-		err = addSellable(rows, &out)
+	for rows.Next() {
+		if err := addSellable(rows, &out); err != nil {
+			return nil, store.Classify(err)
+		}
 	}
-	return out, store.Classify(errors.Join(err, rows.Err(), rows.Close()))
+	return out, store.Classify(rows.Err())
 }
 
 // ReadSellables adds to the reads what Sellables returns; into is filled when they run.

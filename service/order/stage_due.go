@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/tidemall/tidemall/model"
@@ -91,9 +92,7 @@ func (s *Service) stageBatch(tx *store.Tx, g stage, tasks []timeout.Task, at map
 		return decided, err
 	}
 	others, err := g.act(tx, now, due)
-	for id, o := range others {
-		decided[id] = o
-	}
+	maps.Copy(decided, others)
 	return decided, err
 }
 

@@ -28,15 +28,20 @@ func (tx *Tx) Ask(r *Reads) error {
 		return tx.askTogether(r.queries)
 	}
 	for _, q := range r.queries {
-		rows, err := tx.Statement.ConnPool.QueryContext(tx.Statement.Context, q.text, q.args...)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(each(rows, q.row), rows.Close()); err != nil {
+		if err := tx.ask(q); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (tx *Tx) ask(q query) (err error) {
+	rows, err := tx.Statement.ConnPool.QueryContext(tx.Statement.Context, q.text, q.args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	return each(rows, q.row)
 }
 
 func (tx *Tx) askTogether(queries []query) (err error) {

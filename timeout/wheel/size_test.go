@@ -14,9 +14,9 @@ func TestEntriesAreSmallAndPointerFree(t *testing.T) {
 		t.Errorf("%d bytes", size)
 	}
 	for _, part := range parts {
-		for i := range part.NumField() {
-			if k := part.Field(i).Type.Kind(); k != reflect.Uint32 && k != reflect.Uint64 {
-				t.Errorf("%s is a %s: the garbage collector may have to look at it", part.Field(i).Name, k)
+		for field := range part.Fields() {
+			if k := field.Type.Kind(); k != reflect.Uint32 && k != reflect.Uint64 {
+				t.Errorf("%s is a %s: the garbage collector may have to look at it", field.Name, k)
 			}
 		}
 	}

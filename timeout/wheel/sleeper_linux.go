@@ -45,7 +45,8 @@ func (s *timerfdSleeper) Arm(d time.Duration) {
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(max(d, 1)))}
 	// It can fail only for a bad descriptor or value: the wheel neither arms
 	// after Close nor passes a value out of range.
-	_, _, _ = unix.RawSyscall6(unix.SYS_TIMERFD_SETTIME, s.fd, 0, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
+	_, _, errno := unix.RawSyscall6(unix.SYS_TIMERFD_SETTIME, s.fd, 0, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
+	_ = errno
 }
 
 func (s *timerfdSleeper) Sleep() { _ = s.conn.Read(expired) }
