@@ -80,7 +80,7 @@ func (s *scratch) make(ctx context.Context) error {
 		return err
 	}
 	if _, err = migration.Up(ctx, db.SQL(), string(db.Dialect())); err == nil {
-		row := model.Setting{Name: "installation_id", Value: s.prefix, UpdatedAt: model.At(time.Now())} //nolint:forbidigo // no clock yet
+		row := model.Setting{Name: "installation_id", Value: s.prefix, UpdatedAt: model.At(time.Now())}
 		err = db.Read(ctx).Create(&row).Error
 	}
 	return errors.Join(err, db.Close())
