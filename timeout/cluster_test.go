@@ -21,7 +21,13 @@ func TestClusterLosesANode(t *testing.T) {
 	schedule(t, a, s, ids(n, func(i int) int64 { return in(500*time.Millisecond + time.Duration(i)*20*time.Millisecond) }))
 	s.await(t, 20*time.Second, "some done", func() bool { return s.waitingNow(t) < n-100 })
 	cluster.Nodes[1].Kill()
-	s.await(t, 20*time.Second, "more done without the node", func() bool { return s.waitingNow(t) < n-300 })
+	awaitShards(t, 5*time.Second, "fed by the database", func() bool { return a.feed() == feedSQL })
+	s.await(t, 20*time.Second, "more done without the node", func() bool {
+		if a.feed() != feedSQL {
+			t.Error("fed by a cluster that is not whole")
+		}
+		return s.waitingNow(t) < n-300
+	})
 	cluster.Nodes[1].Start()
 	cluster.AwaitWhole()
 	s.awaitAllDone(t, 40*time.Second)

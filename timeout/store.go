@@ -501,9 +501,17 @@ func (s *store) time(ctx context.Context) (int64, error) {
 	return parts[0]*int64(time.Second) + parts[1]*int64(time.Microsecond), nil
 }
 
-// ping tries Redis, also when it is believed to be away.
+// ping tries Redis, also when it is believed to be away: every shard, since of
+// a cluster one node may be.
 func (s *store) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
 	defer cancel()
-	return s.breaker.probe(func() error { return s.client.Ping(ctx).Err() })
+	return s.breaker.probe(func() error {
+		pipeline := s.client.Pipeline()
+		for shard := range s.shards {
+			pipeline.Exists(ctx, s.leaseKey(shard))
+		}
+		_, err := pipeline.Exec(ctx)
+		return err
+	})
 }
