@@ -17,6 +17,7 @@ import (
 	"time"
 	_ "time/tzdata" // shop.timezone must be known on an image without a time zone database
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
 
@@ -137,19 +138,24 @@ func load(file string, stderr io.Writer) (*config.Config, *slog.Logger, error) {
 	}
 	cfg.Version = version
 	log := slog.New(telemetry.LogHandler(handler))
-	redis.SetLogger(redisLog{log.With("component", "redis")})
+	redis.SetLogger(driverLog{log.With("component", "redis")})
+	_ = mysql.SetLogger(driverLog{log.With("component", "mysql")}) // fails for nil only
 	for _, w := range warnings {
 		log.Warn(w)
 	}
 	return cfg, log, nil
 }
 
-// redisLog is where the Redis client says that a connection broke, which whoever uses it hears anyhow.
-type redisLog struct{ *slog.Logger }
+// driverLog is where the clients of Redis and MySQL say that a connection broke, which whoever uses it hears anyhow.
+type driverLog struct{ *slog.Logger }
 
-func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
+// Printf is what the Redis client calls.
+func (l driverLog) Printf(ctx context.Context, format string, v ...any) {
 	l.DebugContext(ctx, fmt.Sprintf(format, v...))
 }
+
+// Print is what the MySQL driver calls.
+func (l driverLog) Print(v ...any) { l.Debug(fmt.Sprint(v...)) }
 
 // serve runs the shop until SIGTERM.
 func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
