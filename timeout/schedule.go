@@ -18,8 +18,9 @@ const (
 	// Schedule, Renew and Cancel keep a caller.
 	writeWait = 250 * time.Millisecond
 	// writers flush at the same time; a key always goes to the same one, so
-	// that its writes stay in order.
-	writers = 2
+	// that its writes stay in order. Two leave Redis waiting between groups,
+	// eight make the groups small.
+	writers = 4
 	// writeQueue bounds what waits for one writer, writeGroup one flush.
 	writeQueue = 4096
 	writeGroup = 1000
