@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// writeWait is the longest that a flush takes, and so about the longest that
-	// Schedule, Renew and Cancel keep a caller.
+	// writeWait is the longest that a flush takes.
 	writeWait = 250 * time.Millisecond
 	// writers flush at the same time; a key always goes to the same one, so
 	// that its writes stay in order. Two leave Redis waiting between groups,
@@ -31,9 +30,12 @@ const (
 
 // Schedule stores tasks, replacing the deadlines they had, and returns when
 // they are stored. Callers call it after the commit that wrote the deadline
-// and only log its error: the source is asked again within seconds. It never
-// takes more than 300 ms. Without Redis it stores nothing, and a task that is
-// due within seconds is kept in this process.
+// and only log its error: the source is asked again within seconds. A Redis
+// that is away keeps it no longer than writeWait; one that is slow and answers
+// all the same, twice that, for the group before and its own. The context does
+// not shorten this: a write that is on its way cannot be taken back. Without
+// Redis it stores nothing, and a task that is due within seconds is kept in
+// this process.
 func (e *Engine) Schedule(_ context.Context, tasks ...Task) error {
 	var one [1]write
 	writes := one[:0]
