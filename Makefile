@@ -10,9 +10,10 @@ export CGO_ENABLED := 0
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-# Front ends: folders of web with a lock file, but for the browser tests. Without any,
-# the binary is built without pages.
-FRONT_ENDS := $(patsubst web/%/package-lock.json,%,$(filter-out web/e2e/%,$(wildcard web/*/package-lock.json)))
+# Front ends: folders of web with a lock file, but for the browser tests. Without npm the
+# binary is built without them, and says so when it starts.
+NPM        := $(shell command -v npm)
+FRONT_ENDS := $(if $(NPM),$(patsubst web/%/package-lock.json,%,$(filter-out web/e2e/%,$(wildcard web/*/package-lock.json))))
 TAGS       := $(if $(FRONT_ENDS),,noui)
 
 GOBUILD := go build -buildvcs=false -trimpath
@@ -23,7 +24,7 @@ SOURCES  = $(shell find . -name '*.go' -not -path '*/node_modules/*' -not -path 
 
 # Where goroutines share memory. Under the race detector the timeout module itself is too slow for its own tests of
 # lateness; its wheel is not.
-RACY := $(addprefix ./,timeout/wheel api/notify router $(addprefix service/,account coupon event inventory order replica store))
+RACY := $(addprefix ./,timeout/wheel api/notify router $(addprefix service/,account callback changelog content coupon event inventory notice order replica store wechat))
 BENCHES := $(addsuffix /...,$(addprefix ./,$(wildcard timeout service/order)))
 
 .PHONY: help
@@ -54,8 +55,10 @@ test-race: bin/withservers bin/testreport ## the concurrent packages under the r
 	@CGO_ENABLED=1 bin/withservers -- bash -c 'go test -json -race $(NOUI) -timeout 30m $(TESTFLAGS) $(or $(PKG),$(RACY)) | bin/testreport'
 
 .PHONY: e2e
-e2e: build ## the browser tests, in a real Chromium
-	@cd web/e2e && npm ci --no-audit --no-fund && node --test
+e2e: build bin/withservers ## the browser tests, in a real Chromium; E2E=../admin/e2e/orders.test.js for one file
+	@cd web/e2e && npm ci --no-audit --no-fund && node --test $(or $(E2E),*.test.js ../admin/e2e/*.test.js)
+	@if command -v mariadb redis-server >/dev/null; then cd web/e2e && E2E_ON=servers ../../bin/withservers -redis -- node --test $(or $(E2E),../admin/e2e/*.test.js); \
+	else echo "skipped: the panel's browser tests on MySQL and Redis: mariadb or redis-server is not installed"; fi
 
 .PHONY: bench
 bench: bench-own $(if $(BENCH)$(PKG),,bench-peers) ## the benchmarks; BENCH=regexp and COUNT=n for benchstat
@@ -70,7 +73,7 @@ bench-peers: bin/withservers ## the timeout module against what else could be us
 	@bin/withservers -redis -- go -C timeout/bench test -v -count 1 -timeout 60m $(TESTFLAGS) .
 
 .PHONY: check
-check: check-format check-vet check-lint check-modules check-generated check-compose ## formatting, vet, linters, generated files up to date
+check: check-format check-vet check-lint check-modules check-generated check-compose check-web ## formatting, vet, linters, generated files up to date
 
 .PHONY: check-format
 check-format:
@@ -110,9 +113,13 @@ check-compose:
 	elif docker compose version >/dev/null 2>&1; then docker compose -f docker-compose.yml config -q; \
 	else echo "no docker-compose: docker-compose.yml not checked"; fi
 
+.PHONY: check-web
+check-web: $(FRONT_ENDS:%=check-web-%) ## types, linters and formatting of the front ends
+
 .PHONY: fmt
-fmt: ## format the Go code
+fmt: $(FRONT_ENDS:%=web/%/node_modules/.installed) ## format the code
 	@$(TOOL) gofumpt -w $(SOURCES)
+	@for f in $(FRONT_ENDS); do npm --prefix web/$$f run -s format; done
 
 .PHONY: generate
 generate: ## files made from the code
@@ -128,19 +135,35 @@ clean: ## remove what was built; the data directory stays
 .PHONY: front-ends
 front-ends: $(FRONT_ENDS:%=bin/.built-%)
 
+# Their types come from the server's own description of its API.
+.PHONY: types
+types: web/admin/src/api/schema.d.ts ## the front ends' types, from the API's description
+
+bin/openapi.json: $(if $(NPM),$(shell find api router model service main.go -name '*.go' -not -name '*_test.go'))
+	@mkdir -p bin
+	go run -buildvcs=false $(NOUI) . openapi >$@.new
+	@if cmp -s $@.new $@; then rm $@.new && touch $@; else mv $@.new $@; fi
+
+web/admin/src/api/schema.d.ts: bin/openapi.json web/admin/node_modules/.installed
+	cd web/admin && npm run -s types
+	@touch $@
+
 # npm is asked again only after the lock file changed, and the build only after a source did.
 web/%/node_modules/.installed: web/%/package-lock.json
 	cd web/$* && npm ci --no-audit --no-fund
 	@mkdir -p $(@D) && touch $@
 
 define front_end
-bin/.built-$(1): web/$(1)/node_modules/.installed $$(shell find web/$(1) -type f -not -path '*/node_modules/*' -not -path '*/dist/*')
+bin/.built-$(1): web/$(1)/node_modules/.installed web/admin/src/api/schema.d.ts $$(shell find web/$(1) -type f -not -path '*/node_modules/*' -not -path '*/dist/*' -not -path '*/e2e/*')
 	cd web/$(1) && npm run build
 	@mkdir -p bin && touch $$@
 
 .PHONY: test-web-$(1)
-test-web-$(1): web/$(1)/node_modules/.installed
+test-web-$(1): web/$(1)/node_modules/.installed web/admin/src/api/schema.d.ts
 	cd web/$(1) && npm test --if-present
+.PHONY: check-web-$(1)
+check-web-$(1): web/$(1)/node_modules/.installed web/admin/src/api/schema.d.ts
+	cd web/$(1) && npm run -s check
 endef
 $(foreach f,$(FRONT_ENDS),$(eval $(call front_end,$(f))))
 

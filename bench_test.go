@@ -65,6 +65,7 @@ func interrupted(t *testing.T, at string, env []string, args ...string) (code in
 	sent := false
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		all.WriteString(lines.Text() + "\n")
+		spoken.Hear([]byte(lines.Text() + "\n"))
 		if !sent && strings.Contains(lines.Text(), at) {
 			sent = true
 			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {

@@ -180,6 +180,7 @@ type order struct {
 	OutTradeNo  string    `json:"out_trade_no"`
 	Actions     []string  `json:"actions"`
 	Version     int64     `json:"version"`
+	Address     *struct{} `json:"address"`
 	Lines       []struct {
 		ID       int64 `json:"id"`
 		SKUID    int64 `json:"sku_id"`
@@ -197,12 +198,12 @@ type order struct {
 	} `json:"payments"`
 	Refunds []struct {
 		OutRefundNo string `json:"out_refund_no"`
-		State       string `json:"state"`
+		Status      string `json:"status"`
 		AmountFen   int64  `json:"amount_fen"`
 	} `json:"refunds"`
 	Attempts []struct {
 		OutTradeNo string `json:"out_trade_no"`
-		State      string `json:"state"`
+		Status     string `json:"status"`
 	} `json:"attempts"`
 }
 

@@ -55,19 +55,26 @@ func newCrowd(t *testing.T, toPay, every time.Duration, shops ...*shop) *crowd {
 	for i := range people {
 		people[i] = shops[0].shopper(fmt.Sprintf("crowd-%d", i))
 	}
-	for _, s := range shops { // the policy is at every replica within a second
-		first := shops[0].shopper("first").with(s)
-		eventually(t, 10*time.Second, "the replica knows the policy", func() (bool, string) {
-			o := first.buy(c.g.sku, 1)
-			first.call(200, "POST", "/api/v1/orders/"+o.No+"/cancel", nil)
-			return o.PayDeadline.Before(time.Now().Add(toPay)), o.PayDeadline.String()
-		})
+	for _, s := range shops {
+		s.awaitPolicy(c.g.sku, toPay)
 	}
 	for _, p := range people {
 		c.all.Go(func() { c.buy(ctx, p) })
 	}
 	t.Cleanup(func() { leave(); c.all.Wait() })
 	return c
+}
+
+// awaitPolicy returns when the shop gives new orders no longer to be paid: a policy made at one replica is at every other within
+// a second.
+func (s *shop) awaitPolicy(sku int64, toPay time.Duration) {
+	s.t.Helper()
+	first := s.shopper("first")
+	eventually(s.t, 10*time.Second, "the replica knows the policy", func() (bool, string) {
+		o := first.buy(sku, 1)
+		first.call(200, "POST", "/api/v1/orders/"+o.No+"/cancel", nil)
+		return o.PayDeadline.Before(time.Now().Add(toPay)), o.PayDeadline.String()
+	})
 }
 
 // buy is a shopper's day.

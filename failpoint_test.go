@@ -39,7 +39,7 @@ var embedded = regexp.MustCompile(`^timeout\.[a-z]+$|\.(written|committed)$`)
 // TestEveryFailpointIsBrokenAt fails for a failpoint at which no test kills the shop.
 func TestEveryFailpointIsBrokenAt(t *testing.T) {
 	tested := map[string]bool{}
-	for _, b := range slices.Concat(breaks, stageBreaks, refundBreaks) {
+	for _, b := range slices.Concat(breaks, stageBreaks, refundBreaks, shipBreaks, billBreaks, noticeBreaks, contentBreaks, aftersaleBreaks, jobBreaks) {
 		name, _, _ := strings.Cut(b, ":")
 		tested[name] = true
 	}
@@ -143,11 +143,7 @@ const restart = 5 * time.Second
 
 func testBreak(t *testing.T, program, point string, p parts) {
 	const stock, toPay = 50, 6 * time.Second
-	b := &broken{point: point, shop: shop{
-		t: t, program: program, dir: t.TempDir(), parts: p, http: "127.0.0.1:0",
-		extra: []string{wechatAlone(t), failpoint.EnvPoint + "=" + point},
-	}}
-	b.start()
+	b := breakAt(t, program, point, p)
 	g, ann := b.sell(stock, toPay), b.shopper("ann")
 
 	ends := map[string]string{} // the order's last state, by number
@@ -189,6 +185,17 @@ type broken struct {
 
 	point  string
 	deaths int
+}
+
+// breakAt starts a shop of the program, with a simulated WeChat beside it that outlives it, which breaks once at the point.
+func breakAt(t *testing.T, program, point string, p parts) *broken {
+	t.Helper()
+	b := &broken{point: point, shop: shop{
+		t: t, program: program, dir: t.TempDir(), parts: p, http: "127.0.0.1:0",
+		extra: []string{wechatAlone(t), failpoint.EnvPoint + "=" + point},
+	}}
+	b.start()
+	return b
 }
 
 // revive starts the shop again, without the failpoint, if it has broken.

@@ -49,6 +49,7 @@ const usage = `tidemall: a shop backend for WeChat mini-programs
   tidemall audit [--json] [--config FILE]   check the shop's invariants; exit 1 if any is broken
   tidemall bench timeout [flags]            measure the timeout module on the configured servers; --help says how
   tidemall sandbox [--addr ADDR] [--dir DIR] play WeChat
+  tidemall openapi                          write the API's description, as /openapi.json has it
   tidemall version
 
 Every key of the configuration is also a variable, TIDEMALL_ and the key: see docs/configuration.md.
@@ -64,6 +65,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
 		"serve": serve, "migrate": migrate, "audit": runAudit, "sandbox": runSandbox, "bench": runBench,
+		"openapi": describe,
 		"version": func(context.Context, []string, io.Writer, io.Writer) error { return printTo(stdout, version+"\n") },
 	}
 	if len(args) == 0 {
@@ -124,6 +126,18 @@ func parse(fs *flag.FlagSet, args []string, want int, stderr io.Writer) ([]strin
 		return nil, errUsage
 	}
 	return words, nil
+}
+
+// describe writes the OpenAPI document, from which the front ends' types are made.
+func describe(_ context.Context, args []string, stdout, stderr io.Writer) error {
+	if _, err := parse(flag.NewFlagSet("openapi", flag.ContinueOnError), args, 0, stderr); err != nil {
+		return err
+	}
+	doc, err := router.Describe(version)
+	if err != nil {
+		return err
+	}
+	return printTo(stdout, string(doc)+"\n")
 }
 
 // load reads the configuration that the flags name and makes the logger.
@@ -221,7 +235,11 @@ func serveHTTP(ctx context.Context, shop *app.App, listener net.Listener, log *s
 // welcome tells a person where to go.
 func welcome(w io.Writer, shop *app.App) {
 	cfg := shop.Config
-	_, _ = fmt.Fprintf(w, "\nTidemall %s serves at %s\n  API docs   %s/docs\n", version, cfg.HTTP.PublicURL, cfg.HTTP.PublicURL)
+	panel := cfg.HTTP.PublicURL + "/admin/"
+	if !web.PanelBuilt {
+		panel = "left out of this build, which had no Node.js (npm) to build it with"
+	}
+	_, _ = fmt.Fprintf(w, "\nTidemall %s serves at %s\n  Panel      %s\n  API docs   %s/docs\n", version, cfg.HTTP.PublicURL, panel, cfg.HTTP.PublicURL)
 	if base := shop.SandboxURL; base != "" {
 		_, _ = fmt.Fprintf(w, "  WeChat     simulated at %s (open it to pay as a shopper)\n", base)
 	}
@@ -242,7 +260,7 @@ func surface(shop *app.App, log *slog.Logger) (router.Deps, error) {
 		return router.Deps{}, err
 	}
 	return router.Deps{
-		Log: log, Auth: shop.Accounts, Metrics: shop.Metrics, Traces: shop.Traces.Provider(), Zone: cfg.Zone(), PublicURL: cfg.HTTP.PublicURL, Version: version,
+		Log: log, Auth: shop.Accounts, Metrics: shop.Metrics, Traces: shop.Traces.Provider(), Now: shop.Now, Zone: cfg.Zone(), PublicURL: cfg.HTTP.PublicURL, Version: version,
 		Limits: router.Limits{
 			Enabled: cfg.RateLimit.Enabled, Shopper: float64(cfg.RateLimit.ShopperPerSecond),
 			Admin: float64(cfg.RateLimit.AdminPerSecond), IP: float64(cfg.RateLimit.IPPerSecond),
@@ -372,22 +390,32 @@ func runSandbox(ctx context.Context, args []string, stdout, stderr io.Writer) er
 
 // operations gives every noun of the surface the services that it needs.
 func operations(shop *app.App, log *slog.Logger) router.Operations {
-	shared := notify.New(log, shop.Metrics)
-	adminOrders := &admin.Orders{Service: shop.Orders, Pictures: shop.Files}
+	shared := notify.New(log, shop.Metrics, shop.Callbacks)
+	adminOrders := &admin.Orders{Service: shop.Orders, Pictures: shop.Files, Notices: shop.Notices}
 	return router.Operations{
-		ShopAccounts:   &shopapi.Accounts{Service: shop.Accounts},
-		ShopAddresses:  &shopapi.Addresses{Service: shop.Accounts},
-		AdminAuth:      &admin.Auth{Service: shop.Accounts},
+		ShopAccounts:  &shopapi.Accounts{Service: shop.Accounts},
+		ShopAddresses: &shopapi.Addresses{Service: shop.Accounts},
+		AdminAuth:     &admin.Auth{Service: shop.Accounts},
+		AdminSessions: &admin.Sessions{Service: shop.Accounts},
+		AdminTOTP:     &admin.TOTP{Service: shop.Accounts},
+		AdminPanel: &admin.Panel{
+			Figures: report.Report{Store: shop.Store}, Tasks: shop.Deadlines, Zone: shop.Config.Zone(), Version: shop.Config.Version,
+		},
 		AdminAdmins:    &admin.Admins{Service: shop.Accounts},
 		AdminRoles:     &admin.Roles{Service: shop.Accounts},
 		AdminMerchants: &admin.Merchants{Service: shop.Accounts},
 
 		Files:        &api.Files{Service: shop.Files},
-		ShopCatalog:  &shopapi.Catalog{Service: shop.Catalog, Pictures: shop.Files},
+		ShopCatalog:  &shopapi.Catalog{Service: shop.Catalog, Ratings: shop.Reviews, Pictures: shop.Files},
 		ShopCart:     &shopapi.Carts{Service: shop.Carts, Pictures: shop.Files},
 		ShopCoupons:  &shopapi.Coupons{Service: shop.Coupons},
 		ShopOrders:   &shopapi.Orders{Service: shop.Orders, Pictures: shop.Files},
 		ShopPayments: &shopapi.Payments{Service: shop.Orders, Pictures: shop.Files},
+		ShopNotices:  &shopapi.Notices{Service: shop.Notices},
+		ShopReviews:  &shopapi.Reviews{Service: shop.Reviews, Pictures: shop.Files},
+		ShopShops:    &shopapi.Shops{Service: shop.Settings, Pictures: shop.Files},
+
+		ShopAftersales: &shopapi.Aftersales{Service: shop.Aftersales, Pictures: shop.Files},
 
 		AdminCategories:   &admin.Categories{Service: shop.Catalog},
 		AdminProducts:     &admin.Products{Service: shop.Catalog, Pictures: shop.Files},
@@ -397,16 +425,36 @@ func operations(shop *app.App, log *slog.Logger) router.Operations {
 		AdminCarriers:     &admin.Carriers{},
 		AdminOrders:       adminOrders,
 		AdminOrderChanges: &admin.OrderChanges{Service: shop.Orders, Orders: adminOrders},
+		AdminUploads:      &admin.Uploads{Service: shop.Orders, Orders: adminOrders},
+		AdminAftersales:   &admin.Aftersales{Service: shop.Aftersales, Pictures: shop.Files},
 		AdminAnomalies:    &admin.Anomalies{List: payment.Anomalies{Store: shop.Store}, Resolver: shop.Orders},
-		AdminPolicies:     &admin.Policies{Service: shop.Policies},
+		AdminLatePayments: &admin.LatePayments{Service: payment.LatePayments{Store: shop.Store}},
+		AdminCallbacks:    &admin.Callbacks{Service: shop.Callbacks, Now: shop.Now},
+		AdminReviews:      &admin.Reviews{Service: shop.Reviews, Pictures: shop.Files},
+		AdminContentHolds: &admin.ContentHolds{Service: shop.Content, Pictures: shop.Files},
+		AdminBills:        &admin.Bills{Bills: shop.Bills},
+		AdminPolicies:     &admin.Policies{Service: shop.Policies, Previews: shop.Orders, Jobs: shop.Jobs},
 		AdminMessages:     &admin.Messages{Relay: shop.Relay},
 		AdminTimeouts:     &admin.Timeouts{Board: shop.Deadlines},
 		AdminReports:      &admin.Reports{Service: report.Report{Store: shop.Store}, Now: shop.Now},
+		AdminNotices:      &admin.Notices{Service: shop.Notices},
+		AdminJobs:         &admin.Jobs{Service: shop.Jobs},
+		AdminSettings:     &admin.ShopSettings{Service: shop.Settings, Pictures: shop.Files, Platform: platformSettings(shop)},
+		AdminChanges:      &admin.Changes{Service: shop.Changes},
 
 		Notify: &router.Notify{
 			Pay:    &notify.Pay{Shared: shared, WeChat: shop.WeChat, Orders: shop.Orders},
 			Refund: &notify.Refund{Shared: shared, WeChat: shop.WeChat, Orders: shop.Orders},
-			Push:   &notify.Push{Shared: shared, WeChat: shop.WeChat, Inbox: payment.Inbox{Store: shop.Store, Now: shop.Now}, Effects: shop.Orders.Pushes()},
+			Push:   &notify.Push{Shared: shared, WeChat: shop.WeChat, Inbox: payment.Inbox{Store: shop.Store, Now: shop.Now}, Effects: shop.Pushes()},
 		},
+	}
+}
+
+// platformSettings are those of the configuration that the panel shows.
+func platformSettings(shop *app.App) admin.PlatformSettings {
+	cfg := shop.Config
+	return admin.PlatformSettings{
+		Timezone: cfg.Shop.Timezone, PublicURL: cfg.HTTP.PublicURL, MaxUnpaid: cfg.Order.MaxUnpaid, ReviewDays: cfg.Order.ReviewDays,
+		AftersaleDays: cfg.Order.AftersaleDays, ChangeLogDays: cfg.Admin.ChangeLogDays, Sandbox: shop.SandboxURL != "", Version: version,
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidemall/tidemall/service/telemetry/leaktest"
 	"github.com/tidemall/tidemall/timeout/testserver"
 )
 
@@ -58,7 +59,33 @@ func build(tests func() int) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return tests()
+	spoken.Knows("the administrator's password", password)
+	spoken.Knows("an owner's password", townPassword)
+	code := tests()
+	for _, leak := range spoken.Leaks() {
+		fmt.Fprintln(os.Stderr, "FAIL: a process wrote", leak)
+		code = max(code, 1)
+	}
+	return code
+}
+
+// spoken is what all processes of these tests wrote. When they have ended it is searched for what no log may hold.
+var spoken leaktest.Ear
+
+// learn reads the secrets of a process' data directory, before it is removed: the simulated WeChat's and the installation's own.
+func learn(env []string) {
+	for _, v := range env {
+		dir, ok := strings.CutPrefix(v, "TIDEMALL_DATA_DIR=")
+		if !ok {
+			continue
+		}
+		if raw, err := os.ReadFile(filepath.Join(dir, "sandbox", "keys.json")); err == nil {
+			_ = spoken.KnowsAll(raw, leaktest.PublicNames...)
+		}
+		if raw, err := os.ReadFile(filepath.Join(dir, "secret")); err == nil {
+			spoken.Knows("the installation's secret", string(raw))
+		}
+	}
 }
 
 func goBuild(program, tags string) error {
@@ -194,7 +221,8 @@ func start(t *testing.T, env []string, args ...string) *process {
 func startProgram(t *testing.T, program string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(program, args...), lines: make(chan string, 64), ended: make(chan struct{})}
-	p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = t.TempDir(), append(bareEnv(), env...), &p.err
+	errs, out := spoken.Voice(), spoken.Voice()
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = t.TempDir(), append(bareEnv(), env...), io.MultiWriter(&p.err, errs)
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -210,9 +238,12 @@ func startProgram(t *testing.T, program string, env []string, args ...string) *p
 	if err := guard.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go p.read(stdout)
+	go p.read(io.TeeReader(stdout, out))
 	t.Cleanup(func() {
 		p.kill()
+		errs.End()
+		out.End()
+		learn(env)
 		_ = guard.Process.Kill() // before its input ends: the number may be another process's by now
 		_ = guard.Wait()
 		_ = hold.Close()
@@ -303,6 +334,12 @@ func runToEnd(t *testing.T, env []string, args ...string) (code int, stdout, std
 	timer := time.AfterFunc(60*time.Second, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	err := cmd.Run()
+	for _, said := range []*bytes.Buffer{&out, &errs} {
+		v := spoken.Voice()
+		_, _ = v.Write(said.Bytes())
+		v.End()
+	}
+	learn(env)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

@@ -123,7 +123,7 @@ func (g *goods) awaitRefund(no string) {
 	g.admin.t.Helper()
 	eventually(g.admin.t, 20*time.Second, "the refund of "+no+" is done", func() (bool, string) {
 		refunds := g.order(no).Refunds
-		return len(refunds) == 1 && refunds[0].State == "success", fmt.Sprintf("%+v", refunds)
+		return len(refunds) == 1 && refunds[0].Status == "success", fmt.Sprintf("%+v", refunds)
 	})
 }
 
@@ -158,6 +158,12 @@ func TestWeChatIsDown(t *testing.T) {
 		for _, no := range []string{opened.No, unopened.No, canceled.No} {
 			if o := ann.order(no); o.Status != "pending_payment" || !o.Closing {
 				t.Errorf("while WeChat is silent order %s is %s, closing %v", no, o.Status, o.Closing)
+			}
+			got := as[struct {
+				WaitsFor string `json:"closing_waits_for"`
+			}](g.admin, g.admin.call(200, "GET", "/api/admin/v1/orders/"+no, nil))
+			if got.WaitsFor != "wechat" {
+				t.Errorf("the merchant reads that order %s waits for %q", no, got.WaitsFor)
 			}
 		}
 		g.wantStock(47)

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidemall/tidemall/timeout/failpoint"
 	"github.com/tidemall/tidemall/timeout/testserver"
 )
 
@@ -28,11 +27,7 @@ func TestKilledWhileMoneyGoesBack(t *testing.T) {
 }
 
 func testRefundBreak(t *testing.T, program, point string, p parts) {
-	b := &broken{point: point, shop: shop{
-		t: t, program: program, dir: t.TempDir(), parts: p, http: "127.0.0.1:0",
-		extra: []string{wechatAlone(t), failpoint.EnvPoint + "=" + point},
-	}}
-	b.start()
+	b := breakAt(t, program, point, p)
 	g, ann := b.sell(50, time.Hour), b.shopper("ann")
 	no := b.place(ann, g)
 	b.pay(ann, no)
@@ -48,7 +43,7 @@ func testRefundBreak(t *testing.T, program, point string, p parts) {
 	})
 	eventually(t, time.Until(limit), "the money is back", func() (bool, string) {
 		refunds := as[order](g.admin, b.insist(g.admin, "GET", "/api/admin/v1/orders/"+no, nil, 200)).Refunds
-		return b.deaths == 1 && len(refunds) == 1 && refunds[0].State == "success", fmt.Sprintf("%+v after %d breaks", refunds, b.deaths)
+		return b.deaths == 1 && len(refunds) == 1 && refunds[0].Status == "success", fmt.Sprintf("%+v after %d breaks", refunds, b.deaths)
 	})
 	b.exactlyOnce()
 	g.wantStock(50)

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidemall/tidemall/timeout/failpoint"
 	"github.com/tidemall/tidemall/timeout/testserver"
 )
 
@@ -16,7 +15,7 @@ import (
 // orders that wait: every failpoint of that, some of them again at a later hit, which is another stage's.
 var stageBreaks = []string{
 	"stage.written", "stage.committed", "stage.written:2", "stage.committed:2", "stage.written:3", "stage.committed:3",
-	"change.claimed", "change.ended", "retime.moved", "retime.written", "retime.committed",
+	"change.claimed", "change.ended", "job.read", "job.written", "job.committed", "job.read:2", "job.written:2", "job.committed:2",
 }
 
 // TestKilledWhileStagesEnd kills the shop at each of those instants and starts it again: every reminder, alert and completion is
@@ -30,7 +29,7 @@ func TestKilledWhileStagesEnd(t *testing.T) {
 			t.Parallel()
 			testStageBreak(t, program, point, parts{dsn: testserver.MySQL(t), addrs: redis.Addr()})
 		})
-		if !embedded.MatchString(point) || !strings.HasPrefix(point, "stage.") { // a lease of 30 s is waited for once
+		if !embedded.MatchString(point) || !strings.HasPrefix(point, "stage.") { // the lease of a re-timing is waited for once
 			continue
 		}
 		t.Run(point+"/embedded", func(t *testing.T) {
@@ -42,11 +41,7 @@ func TestKilledWhileStagesEnd(t *testing.T) {
 
 func testStageBreak(t *testing.T, program, point string, p parts) {
 	const stock, toPay, stage = 50, 10 * time.Minute, 1500 * time.Millisecond
-	b := &broken{point: point, shop: shop{
-		t: t, program: program, dir: t.TempDir(), parts: p, http: "127.0.0.1:0",
-		extra: []string{wechatAlone(t), failpoint.EnvPoint + "=" + point},
-	}}
-	b.start()
+	b := breakAt(t, program, point, p)
 	g, ann := b.sell(stock, toPay), b.shopper("ann")
 	for name, d := range map[string]time.Duration{"remind": toPay - stage, "ship": stage, "confirm": stage} {
 		g.admin.call(201, "POST", "/api/admin/v1/timeout-policies", map[string]any{"stage": name, "duration_ms": d.Milliseconds()})
@@ -64,7 +59,7 @@ func testStageBreak(t *testing.T, program, point string, p parts) {
 	b.awaitReason(g, opened, "reminded to pay")
 	b.pay(ann, opened)
 	b.retime(g, 2*toPay)
-	// What comes after the last page is written may be what breaks the shop.
+	// What comes after the last order is written may be what breaks the shop.
 	eventually(t, recovery, "the failpoint breaks the shop", func() (bool, string) {
 		b.revive()
 		return b.deaths > 0, "it lives on"
@@ -121,7 +116,7 @@ func (b *broken) awaitReason(g *goods, no, reason string) {
 
 // retimeJob is how far a re-timing is.
 type retimeJob struct {
-	State   string `json:"state"`
+	Status  string `json:"status"`
 	Changed int64  `json:"changed"`
 	Skipped int64  `json:"skipped"`
 }
@@ -132,10 +127,10 @@ func (b *broken) retime(g *goods, d time.Duration) {
 	g.toPay(d)
 	path := fmt.Sprintf("/api/admin/v1/timeout-policies/%d/retime", g.policy)
 	b.insist(g.admin, "POST", path, nil, 202, 409) // 409 where the answer to the first was lost
-	// The lease of a job whose replica was killed lasts 30 s.
+	// The lease of a job whose replica was killed while it asked WeChat lasts 30 s.
 	eventually(b.t, 30*time.Second+recovery, "the orders that wait are re-timed", func() (bool, string) {
 		jobs := as[listOf[retimeJob]](g.admin, b.insist(g.admin, "GET", path, nil, 200)).List
-		done := slices.IndexFunc(jobs, func(j retimeJob) bool { return j.State == "done" })
+		done := slices.IndexFunc(jobs, func(j retimeJob) bool { return j.Status == "done" })
 		if done >= 0 && (jobs[done].Changed != 2 || jobs[done].Skipped != 0) {
 			b.t.Errorf("jobs %+v, want 2 changed", jobs)
 		}

@@ -19,7 +19,6 @@ import (
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/router"
 	"github.com/tidemall/tidemall/service/app"
-	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/timeout/testserver"
 )
 
@@ -79,6 +78,9 @@ func newTown(t *testing.T, env ...string) *town {
 		}
 		if text := warnings.String(); strings.Contains(text, "missing in the route table") {
 			t.Errorf("a table does not name a code that its operation gives: %s", text)
+		}
+		if text := warnings.String(); strings.Contains(text, "missing in the change log") {
+			t.Errorf("an admin's operation changed something and did not record it: %s", text)
 		}
 	})
 	if err := shop.Start(t.Context()); err != nil {
@@ -163,6 +165,19 @@ func (w *town) merchant(name string) string {
 	return w.text(w.send("", "POST", "/api/admin/v1/auth/login", map[string]any{"username": name, "password": townPassword}, 200), "token")
 }
 
+// anotherSession logs Alpha's owner in once more and returns the id of that session.
+func (w *town) anotherSession() int64 {
+	w.Helper()
+	w.send("", "POST", "/api/admin/v1/auth/login", map[string]any{"username": "alpha", "password": townPassword}, 200)
+	for _, s := range w.send(w.alpha, "GET", "/api/admin/v1/auth/sessions", nil, 200)["list"].([]any) {
+		if one := s.(map[string]any); one["current"] == false {
+			return w.id(one)
+		}
+	}
+	w.Fatal("the other session is not listed")
+	return 0
+}
+
 // thing says which thing a path with one parameter stands for.
 func (w *town) thing(path string, value any) {
 	w.values[path] = regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(path, fmt.Sprint(value))
@@ -208,31 +223,50 @@ func (w *town) furnish() {
 	now := w.shop.Now()
 	anomaly := model.Anomaly{MerchantID: row.MerchantID, Kind: "amount", Ref: "r1", OrderID: row.ID, Detail: "{}", State: model.AnomalyOpen, Seen: 1, CreatedAt: now}
 	message := model.Message{Topic: "order.changed", Key: "order:999", Seq: 1, MerchantID: row.MerchantID, Payload: "{}", State: model.MessageDead, CreatedAt: now}
-	for _, v := range []any{&anomaly, &message} {
+	hold := model.ContentHold{Kind: model.HoldRemark, RefID: row.ID, MerchantID: row.MerchantID, ShopperID: row.ShopperID, Text: "放门口", Reason: model.HoldDoubtful, State: model.HoldHeld, Version: 1, CreatedAt: now}
+	parcel := model.Parcel{ID: 1 << 40, OrderID: row.ID, MerchantID: row.MerchantID, Delivery: model.DeliveryExpress, Carrier: "SF", TrackingNo: "1", State: model.ParcelWaiting, CreatedAt: now}
+	said := model.Review{
+		MerchantID: row.MerchantID, OrderID: row.ID, ProductID: w.id(product), ShopperID: row.ShopperID, Specs: map[string]string{}, Rating: 5, Pictures: []model.Image{},
+		State: model.ReviewVisible, Version: 1, CreatedAt: now,
+	}
+	job := model.Job{ID: 1 << 40, MerchantID: row.MerchantID, Kind: model.JobShipBatch, State: model.JobDone, Params: "{}", CreatedAt: now, EndedAt: now}
+	for _, v := range []any{&anomaly, &message, &hold, &parcel, &said, &job} {
 		if err := db.Create(v).Error; err != nil {
 			w.Fatal(err)
 		}
 	}
+	sale := model.Aftersale{
+		ID: 1, OrderID: row.ID, MerchantID: row.MerchantID, ShopperID: row.ShopperID, Type: model.AftersaleReturn, State: model.AftersaleRequested,
+		Version: 1, CreatedAt: now, UpdatedAt: now,
+	}
+	if err := db.Create(&sale).Error; err != nil {
+		w.Fatal(err)
+	}
 	for path, value := range map[string]any{
-		a + "/roles/{id}": role, a + "/admins/{id}": clerk,
+		a + "/aftersales/{id}": sale.ID, s + "/aftersales/{id}": sale.ID,
+		a + "/roles/{id}": role, a + "/admins/{id}": clerk, a + "/auth/sessions/{id}": w.anotherSession(),
 		a + "/categories/{id}": category, a + "/products/{id}": w.id(product), a + "/skus/{id}": sku, a + "/coupons/{id}": coupon,
 		a + "/freight-rules/{id}": freight, a + "/timeout-policies/{id}": policy, a + "/orders/{no}": no, a + "/anomalies/{id}": anomaly.ID,
-		a + "/messages/{id}": message.ID, s + "/addresses/{id}": address, s + "/orders/{no}": no,
+		a + "/content-holds/{id}": hold.ID, a + "/jobs/{id}": job.ID, a + "/reviews/{id}": said.ID, a + "/messages/{id}": message.ID, s + "/addresses/{id}": address, s + "/orders/{no}": no,
 		s + "/cart/items/{id}":                   w.id(group["items"].([]any)[0].(map[string]any)),
 		s + "/orders/by-trade-no/{out_trade_no}": w.text(order, "out_trade_no"),
 	} {
 		w.thing(path, value)
 	}
+	w.values[a+"/orders/{no}/parcels/{id}"] = fmt.Sprintf("%s/orders/%s/parcels/%d", a, no, parcel.ID)
 	w.values[a+"/timeouts/{kind}/{key}"] = fmt.Sprintf("%s/timeouts/pay/%d", a, row.ID)
 }
 
-// shared are the routes whose things belong to nobody in particular: the shop window, and what only the platform has.
+// shared are the routes whose things belong to nobody in particular: the shop window, what only the platform has, and the kinds of tasks,
+// of which everybody sees their own.
 var shared = []string{
-	"GET /api/v1/products/{id}", "POST /api/v1/coupons/{id}/claim", "GET /files/{key}", "PUT /api/admin/v1/merchants/{id}",
+	"GET /api/admin/v1/timeouts/{kind}/waiting",
+	"PUT /api/admin/v1/subscribe-templates/{event}", "GET /api/admin/v1/bills/{day}", "POST /api/admin/v1/bills/{day}/run",
+	"GET /api/v1/products/{id}", "GET /api/v1/products/{id}/reviews", "POST /api/v1/coupons/{id}/claim", "GET /files/{key}", "GET /api/admin/v1/merchants/{id}", "PUT /api/admin/v1/merchants/{id}",
 }
 
 // queries are what routes require besides the path.
-var queries = map[string]string{"DELETE /api/admin/v1/timeout-policies/{id}": "?version=1"}
+var queries = map[string]string{"DELETE /api/admin/v1/timeout-policies/{id}": "?version=1", "DELETE /api/admin/v1/roles/{id}": "?version=1"}
 
 // concrete fills a route's path with the thing of Alpha or Ann.
 func (w *town) concrete(path string) (string, bool) {
@@ -241,22 +275,13 @@ func (w *town) concrete(path string) (string, bool) {
 	return thing + path[cut:], ok
 }
 
-// digest sums up every row of the tables that only people change.
+// digest sums up every row of the tables that only people change; when sessions were last seen is written by and by.
 func (w *town) digest() string {
 	w.Helper()
 	db := w.shop.Store.Read(w.Context())
-	query := "SELECT name FROM sqlite_master WHERE type = 'table'"
-	if w.shop.Store.Dialect() == store.MySQL {
-		query = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
-	}
-	var tables []string
-	if err := db.Raw(query).Scan(&tables).Error; err != nil {
-		w.Fatal(err)
-	}
-	slices.Sort(tables)
 	sum := sha256.New()
-	for _, table := range tables {
-		if slices.Contains([]string{"messages", "subscriber_receipts", "task_failures", "timeout_meta", "timeout_members", "timeout_shards", "settings"}, table) {
+	for _, table := range w.tables() {
+		if slices.Contains([]string{"messages", "subscriber_receipts", "task_failures", "timeout_meta", "timeout_members", "timeout_shards", "timeout_lateness", "timeout_replicas", "settings", "admin_sessions"}, table) {
 			continue
 		}
 		var rows []map[string]any
@@ -310,6 +335,11 @@ func TestT68_StrangersGet404OnEveryRoute(t *testing.T) {
 				one.owner = w.ann
 			}
 			tries = append(tries, one)
+		}
+		for token, want := range map[string]int{w.alpha: 1, w.beta: 0} {
+			if list := w.send(token, "GET", "/api/admin/v1/timeouts/pay/waiting", nil, 200)["list"].([]any); len(list) != want {
+				w.Errorf("of Alpha's one order that waits to be paid, %d tasks are seen, want %d", len(list), want)
+			}
 		}
 		before := w.digest()
 		for _, x := range tries {

@@ -14,6 +14,8 @@ type Call struct {
 	Language  Language
 	// Zone is shop.timezone: days in filters and reports are counted in it.
 	Zone *time.Location
+	// From is where the request comes from, as far as the proxies in between are trusted.
+	From account.Client
 
 	mu      sync.Mutex
 	err     error
@@ -42,6 +44,9 @@ func LanguageOf(ctx context.Context) Language { return callOf(ctx).Language }
 
 // Zone returns the time zone in which the shop counts days.
 func Zone(ctx context.Context) *time.Location { return callOf(ctx).Zone }
+
+// From returns where the request comes from.
+func From(ctx context.Context) account.Client { return callOf(ctx).From }
 
 // Note keeps the error of a request for its line in the log.
 func Note(ctx context.Context, err error) {

@@ -51,6 +51,39 @@ func (d *DeepInput) ByCursor() bool { return d.byCursor }
 // Cursor returns where to read on; the zero Cursor is the start.
 func (d *DeepInput) Cursor() store.Cursor { return d.cursor }
 
+// FirstByCursor asks for the first page by cursor in place of that by number, for a list that cannot be counted. Other pages of it
+// cannot be had by number: validation_failed.
+func (d DeepInput) FirstByCursor() (DeepInput, error) {
+	if d.Page != 1 {
+		return d, fault.New(fault.ValidationFailed).With("page", fault.FieldRange, "按这些条件只能用 after 翻页", "of such a list can only be read on by after")
+	}
+	d.byCursor = true
+	return d, nil
+}
+
+// AfterInput asks for a page of a long list that is read by cursor only.
+type AfterInput struct {
+	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"20" doc:"Rows a page"`
+	After string `query:"after" maxLength:"64" doc:"next of the page before; empty starts at the first row"`
+
+	cursor store.Cursor
+}
+
+// Resolve reads the cursor.
+func (a *AfterInput) Resolve(huma.Context) []error {
+	if a.After == "" {
+		return nil
+	}
+	var ok bool
+	if a.cursor, ok = store.ParseCursor(a.After); !ok {
+		return []error{&huma.ErrorDetail{Location: "query.after", Message: string(fault.FieldFormat)}}
+	}
+	return nil
+}
+
+// Cursor returns where to read on; the zero Cursor is the start.
+func (a *AfterInput) Cursor() store.Cursor { return a.cursor }
+
 // DayRange limits a list or a report to a time: RFC 3339, from ≤ t < to; or days as YYYY-MM-DD in shop.timezone, both included.
 type DayRange struct {
 	From string `query:"from" maxLength:"40" doc:"From here on: RFC 3339, or a day YYYY-MM-DD in the shop's time zone" example:"2026-01-01"`

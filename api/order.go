@@ -34,9 +34,13 @@ type Order struct {
 	ShipDueAt     model.Time          `json:"ship_due_at,omitempty" format:"date-time" doc:"When a paid order counts as overdue if it is not shipped; merchants only"`
 	ShipOverdue   bool                `json:"ship_overdue,omitempty" doc:"The order was not shipped in time, and still is not; merchants only"`
 	OutTradeNo    string              `json:"out_trade_no,omitempty" doc:"WeChat's number of the latest payment attempt"`
+	TransactionID string              `json:"transaction_id,omitempty" doc:"WeChat's id of the payment, once shipped: for wx.openBusinessView with weappOrderConfirm"`
 	Address       *model.OrderAddress `json:"address,omitempty" doc:"Where it is shipped, as it was when the order was placed"`
 	Parcels       []OrderParcel       `json:"parcels"`
-	Remark        string              `json:"remark,omitempty"`
+	Aftersales    []OrderAftersale    `json:"aftersales" doc:"What the shopper asked for, oldest first"`
+	Remark        string              `json:"remark,omitempty" doc:"Merchants see it once it was passed"`
+	RemarkHeld    bool                `json:"remark_held,omitempty" doc:"Only the shopper sees the remark until WeChat or the merchant has passed it"`
+	RemarkRefused bool                `json:"remark_refused,omitempty" doc:"The remark was refused; only the shopper sees it"`
 	Lines         []OrderLine         `json:"lines"`
 	Actions       []string            `json:"actions" doc:"What the caller can do with the order now"`
 	Version       int64               `json:"version" doc:"Rises with every change"`
@@ -54,7 +58,10 @@ type OrderLine struct {
 	PriceFen           model.Fen         `json:"price_fen" doc:"Of one piece"`
 	DiscountFen        model.Fen         `json:"discount_fen" doc:"The line's exact share of the discount"`
 	AdjustmentFen      model.Fen         `json:"adjustment_fen" doc:"The line's exact share of the merchant's adjustment"`
-	RefundableQuantity int64             `json:"refundable_quantity" doc:"Pieces that no refund has taken yet; 0 while unpaid"`
+	Reviewed           bool              `json:"reviewed,omitempty" doc:"The shopper has reviewed it"`
+	Reviewable         bool              `json:"reviewable,omitempty" doc:"The shopper can review it now"`
+	UnshippedQuantity  int64             `json:"unshipped_quantity,omitempty" doc:"Pieces that are left to ship; merchants only"`
+	RefundableQuantity int64             `json:"refundable_quantity" doc:"Pieces that no refund has taken and no open after-sale asks for; 0 while unpaid"`
 }
 
 // OrderParcel is a parcel with what is in it.
@@ -63,6 +70,7 @@ type OrderParcel struct {
 	Delivery   model.Delivery    `json:"delivery" enum:"express,same_city,virtual,pickup"`
 	Carrier    string            `json:"carrier,omitempty" doc:"Code of the carrier"`
 	TrackingNo string            `json:"tracking_no,omitempty"`
+	Upload     model.ParcelState `json:"upload,omitempty" enum:"waiting,uploaded,refused,skipped" doc:"Whether WeChat knows of it; merchants only"`
 	CreatedAt  model.Time        `json:"created_at" format:"date-time"`
 	Lines      []OrderParcelLine `json:"lines"`
 }
@@ -80,8 +88,13 @@ func OrderOf(v order.View, actions []string, pics Pictures) Order {
 		GoodsFen: v.GoodsFen, DiscountFen: v.DiscountFen, FreightFen: v.FreightFen, AdjustmentFen: v.AdjustmentFen,
 		PayableFen: v.PayableFen, RefundedFen: v.RefundedFen, PayDeadline: v.PayDeadline, ServerTime: v.ReadAt,
 		CreatedAt: v.CreatedAt, PaidAt: v.PaidAt, ShippedAt: v.ShippedAt, CompletedAt: v.CompletedAt, ClosedAt: v.ClosedAt,
-		OutTradeNo: v.OutTradeNo, Address: v.Address, Remark: v.Remark, Actions: some(actions), Version: v.Version,
+		OutTradeNo: v.OutTradeNo, TransactionID: v.TransactionID, Address: v.Address, Actions: some(actions), Version: v.Version,
+		Remark: v.VisibleRemark(), RemarkHeld: v.RemarkHeld(), RemarkRefused: v.RemarkRefused(),
 		Lines: make([]OrderLine, len(v.Lines)), Parcels: make([]OrderParcel, len(v.Parcels)),
+		Aftersales: make([]OrderAftersale, len(v.Aftersales)),
+	}
+	for i, a := range v.Aftersales {
+		o.Aftersales[i] = orderAftersaleOf(a, v.ForMerchant)
 	}
 	if v.ConfirmDueAt != nil {
 		o.ConfirmDueAt = *v.ConfirmDueAt
@@ -96,15 +109,20 @@ func OrderOf(v order.View, actions []string, pics Pictures) Order {
 		o.Lines[i] = OrderLine{
 			ID: l.ID, SKUID: l.SKUID, ProductID: l.ProductID, Name: l.Name, Image: pics.URL(l.Image), Specs: l.Specs,
 			Quantity: l.Quantity, PriceFen: l.PriceFen, DiscountFen: l.DiscountFen, AdjustmentFen: l.AdjustmentFen,
+			Reviewed: l.ReviewedAt != 0, Reviewable: !v.ForMerchant && v.Reviewable(l),
+			RefundableQuantity: v.Refundable(l),
 		}
-		if v.PaidAt != 0 {
-			o.Lines[i].RefundableQuantity = l.Quantity - l.RefundingQuantity
+		if v.ForMerchant {
+			o.Lines[i].UnshippedQuantity = max(l.Unshipped(), 0)
 		}
 	}
 	for i, p := range v.Parcels {
 		o.Parcels[i] = OrderParcel{
 			ID: p.ID, Delivery: p.Delivery, Carrier: p.Carrier, TrackingNo: p.TrackingNo, CreatedAt: p.CreatedAt,
 			Lines: make([]OrderParcelLine, len(p.Lines)),
+		}
+		if v.ForMerchant {
+			o.Parcels[i].Upload = p.State
 		}
 		for j, l := range p.Lines {
 			o.Parcels[i].Lines[j] = OrderParcelLine{LineID: l.LineID, Quantity: l.Quantity}
@@ -119,29 +137,26 @@ type OrderLister interface {
 	ListAfter(ctx context.Context, f order.Filter, after store.Cursor, limit int) ([]order.View, *store.Cursor, error)
 }
 
-// OrderPage reads a page of orders by number or by cursor, as the caller asked.
+// OrderPage reads a page of orders by number or by cursor, as the caller asked; by cursor alone where the list is searched for.
 func OrderPage(ctx context.Context, s OrderLister, f order.Filter, in DeepInput, actions func(order.View) []string, pics Pictures) (*Reply[Deep[Order]], error) {
-	var views []order.View
-	var total int64
-	var next string
-	var err error
-	if in.ByCursor() {
-		var c *store.Cursor
-		if views, c, err = s.ListAfter(ctx, f, in.Cursor(), in.Limit); c != nil {
-			next = c.String()
+	if f.Searched() && !in.ByCursor() {
+		var err error
+		if in, err = in.FirstByCursor(); err != nil {
+			return nil, err
 		}
-	} else {
-		views, total, err = s.List(ctx, f, in.Numbered())
 	}
+	views, next, total, err := DeepRows(ctx, in,
+		func(ctx context.Context, after store.Cursor, limit int) ([]order.View, *store.Cursor, error) {
+			return s.ListAfter(ctx, f, after, limit)
+		},
+		func(ctx context.Context, p store.Page) ([]order.View, int64, error) { return s.List(ctx, f, p) },
+		func(v order.View) store.Cursor { return store.Cursor{At: v.CreatedAt, ID: v.ID} })
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]Order, len(views))
 	for i, v := range views {
 		rows[i] = OrderOf(v, actions(v), pics)
-	}
-	if n := len(views); n > 0 && !in.ByCursor() && int64(in.Numbered().Offset()+n) < total {
-		next = store.Cursor{At: views[n-1].CreatedAt, ID: views[n-1].ID}.String()
 	}
 	return NewDeep(rows, next, total, in), nil
 }

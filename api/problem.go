@@ -30,7 +30,7 @@ type Problem struct {
 
 // ProblemField is a problem with one field.
 type ProblemField struct {
-	Field   string `json:"field" doc:"Where in the input" example:"items[0].quantity"`
+	Field   string `json:"field,omitempty" doc:"Where in the input; absent where it is the whole body" example:"items[0].quantity"`
 	Code    string `json:"code" doc:"Stable name of the problem" example:"out_of_range"`
 	Message string `json:"message" doc:"For people, in the language asked for" example:"必须 ≥ 1"`
 }

@@ -1,5 +1,11 @@
 package api
 
+import (
+	"context"
+
+	"github.com/tidemall/tidemall/service/store"
+)
+
 // Reply is an operation's output that is only a body.
 type Reply[T any] struct{ Body T }
 
@@ -47,6 +53,27 @@ func NewDeep[T any](rows []T, next string, total int64, in DeepInput) *Reply[Dee
 		d.Total, d.Page, d.Limit = &total, in.Page, in.Limit
 	}
 	return Body(d)
+}
+
+// DeepRows reads a page of a deep list by cursor or by number, as the caller asked; next is the cursor of the page that follows.
+func DeepRows[T any](
+	ctx context.Context, in DeepInput,
+	byCursor func(ctx context.Context, after store.Cursor, limit int) ([]T, *store.Cursor, error),
+	byNumber func(ctx context.Context, p store.Page) ([]T, int64, error),
+	at func(row T) store.Cursor,
+) (rows []T, next string, total int64, err error) {
+	if in.ByCursor() {
+		var c *store.Cursor
+		if rows, c, err = byCursor(ctx, in.Cursor(), in.Limit); c != nil {
+			next = c.String()
+		}
+		return rows, next, 0, err
+	}
+	rows, total, err = byNumber(ctx, in.Numbered())
+	if n := len(rows); err == nil && n > 0 && int64(in.Numbered().Offset()+n) < total {
+		next = at(rows[n-1]).String()
+	}
+	return rows, next, total, err
 }
 
 func some[T any](rows []T) []T {

@@ -33,6 +33,7 @@ func (c *Config) complete(leaves []*leaf, problems *Problems) (warnings []string
 	c.checkRedis(problems)
 	c.checkOTel(problems)
 	c.checkSandbox(problems)
+	c.checkOrderPath(problems)
 	c.checkSecrets(problems)
 	if !c.SandboxStandsIn() {
 		c.checkWeChat(problems)
@@ -54,6 +55,7 @@ func (c *Config) checkBasics(problems *Problems) {
 	}
 	oneOf("env", c.Env, Development, Production)
 	oneOf("log.format", c.Log.Format, "text", "json")
+	oneOf("wechat.pay_mode", c.WeChat.PayMode, "", "public_key", "certificate", "both")
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.Log.Level)); err != nil {
 		problems.addf("log.level", "must be debug, info, warn or error")
@@ -139,6 +141,22 @@ func (c *Config) checkSandbox(problems *Problems) {
 	}
 }
 
+// The order centre's page: what WeChat fills in, and what fits beside the app id where the shop keeps what it registered.
+const (
+	orderPathNumber = "${商品订单号}"
+	orderPathMax    = 400
+)
+
+func (c *Config) checkOrderPath(problems *Problems) {
+	switch p := c.WeChat.OrderPath; {
+	case p == "":
+	case !strings.Contains(p, orderPathNumber):
+		problems.addf("wechat.order_path", "must contain %s, for which WeChat puts the order's number", orderPathNumber)
+	case strings.HasPrefix(p, "/"), strings.Contains(p, "://"), strings.ContainsAny(p, " \n\t"), len(p) > orderPathMax:
+		problems.addf("wechat.order_path", "must be a page of the mini-program without a leading slash, such as pages/order/detail?out_trade_no=%s", orderPathNumber)
+	}
+}
+
 // checkWeChat looks for what is missing; the forms are checked by the package that uses them.
 func (c *Config) checkWeChat(problems *Problems) {
 	w := c.WeChat
@@ -149,12 +167,20 @@ func (c *Config) checkWeChat(problems *Problems) {
 		{"wechat.mch_cert_serial", w.MchCertSerial},
 		{"wechat.mch_private_key", w.MchPrivateKey},
 		{"wechat.api_v3_key", w.APIv3Key},
-		{"wechat.pay_public_key", w.PayPublicKey},
-		{"wechat.pay_public_key_id", w.PayPublicKeyID},
 	} {
 		if f.value == "" {
 			problems.addf(f.key, "is required without a sandbox")
 		}
+	}
+	keyed := w.PayPublicKey != "" || w.PayPublicKeyID != ""
+	if w.PayMode == "certificate" || w.PayMode == "" && !keyed {
+		return // WeChat's certificates are fetched
+	}
+	if w.PayPublicKey == "" {
+		problems.addf("wechat.pay_public_key", "is required with its id, and by wechat.pay_mode public_key and both")
+	}
+	if w.PayPublicKeyID == "" {
+		problems.addf("wechat.pay_public_key_id", "is required with the key, and by wechat.pay_mode public_key and both")
 	}
 }
 
@@ -176,6 +202,14 @@ func (c *Config) checkSecrets(problems *Problems) {
 		problems.addf("secret", "must have %d characters or more", secretMin)
 	case c.Secret != "" && c.Env == Production && guessable(c.Secret):
 		problems.addf("secret", "is well known; use random characters")
+	}
+	for _, former := range c.SecretPrevious {
+		switch {
+		case len(former) < secretMin:
+			problems.addf("secret_previous", "each must have %d characters or more, as every secret", secretMin)
+		case former == c.Secret:
+			problems.addf("secret_previous", "must not list the present secret")
+		}
 	}
 	if !username(c.Admin.Username) {
 		problems.addf("admin.username", "must be 3–64 of a-z 0-9 . _ @ -")

@@ -18,22 +18,23 @@ const (
 // in upper case with _ for each dot. Values marked secret may also come from the file that the variable with _FILE names, and are
 // never printed.
 type Config struct {
-	Env       string    `key:"env" default:"development" doc:"development or production. production refuses what is only good for a trial: the embedded database, the WeChat sandbox, short or well-known secrets"`
-	HTTP      HTTP      `key:"http"`
-	DataDir   string    `key:"data_dir" default:"./data" doc:"Folder for the embedded database, pictures, the sandbox's books and the secret made at the first start"`
-	MySQL     MySQL     `key:"mysql"`
-	Redis     Redis     `key:"redis"`
-	Secret    string    `key:"secret" secret:"true" doc:"Signs tokens and seals phone numbers: 32 random characters or more, the same on all replicas. In development it may be empty; one is then made and kept in data_dir"`
-	Admin     Admin     `key:"admin"`
-	WeChat    WeChat    `key:"wechat"`
-	Timeout   Timeout   `key:"timeout"`
-	Order     Order     `key:"order"`
-	RateLimit RateLimit `key:"rate_limit"`
-	Shop      Shop      `key:"shop"`
-	Files     Files     `key:"files"`
-	Log       Log       `key:"log"`
-	OTel      OTel      `key:"otel"`
-	Demo      bool      `key:"demo" default:"" shown:"true when embedded, else false" doc:"Fills an empty database with the demo shop, never another"`
+	Env            string    `key:"env" default:"development" doc:"development or production. production refuses what is only good for a trial: the embedded database, the WeChat sandbox, short or well-known secrets"`
+	HTTP           HTTP      `key:"http"`
+	DataDir        string    `key:"data_dir" default:"./data" doc:"Folder for the embedded database, pictures, the sandbox's books and the secret made at the first start"`
+	MySQL          MySQL     `key:"mysql"`
+	Redis          Redis     `key:"redis"`
+	Secret         string    `key:"secret" secret:"true" doc:"Signs tokens and seals phone numbers: 32 random characters or more, the same on all replicas. In development it may be empty; one is then made and kept in data_dir"`
+	SecretPrevious []string  `key:"secret_previous" secret:"true" doc:"Former secrets after a change of secret. They open phone numbers, which are then sealed anew in the background; the log says when none is left. Tokens that they signed are refused. A secret with a comma in it cannot be listed"`
+	Admin          Admin     `key:"admin"`
+	WeChat         WeChat    `key:"wechat"`
+	Timeout        Timeout   `key:"timeout"`
+	Order          Order     `key:"order"`
+	RateLimit      RateLimit `key:"rate_limit"`
+	Shop           Shop      `key:"shop"`
+	Files          Files     `key:"files"`
+	Log            Log       `key:"log"`
+	OTel           OTel      `key:"otel"`
+	Demo           bool      `key:"demo" default:"" shown:"true when embedded, else false" doc:"Fills an empty database with the demo shop, never another"`
 
 	// Version is the program's; main sets it, and it is no setting.
 	Version string
@@ -64,10 +65,12 @@ type Redis struct {
 	TLS      bool     `key:"tls" default:"false" doc:"Talk TLS to Redis"`
 }
 
-// Admin is the administrator made at the first start.
+// Admin is the administrator made at the first start, and what is kept of what admins do.
 type Admin struct {
 	Username string `key:"username" default:"admin" doc:"Platform administrator made at the first start, when there is no admin at all"`
 	Password string `key:"password" secret:"true" shown:"random, printed once" doc:"Password of that administrator; 8 characters or more, 12 in production"`
+
+	ChangeLogDays int `key:"change_log_days" default:"400" min:"0" max:"3650" doc:"Days for which the change log keeps what admins changed; 0: for ever"`
 }
 
 // WeChat is what WeChat issued to the merchant, or the simulator that stands in.
@@ -81,9 +84,11 @@ type WeChat struct {
 	APIv3Key       string  `key:"api_v3_key" secret:"true" shown:"from the sandbox" doc:"The APIv3 key, 32 bytes"`
 	PayPublicKey   string  `key:"pay_public_key" secret:"true" shown:"from the sandbox" doc:"WeChat Pay's public key, PEM"`
 	PayPublicKeyID string  `key:"pay_public_key_id" shown:"from the sandbox" doc:"Its id, PUB_KEY_ID_…"`
+	PayMode        string  `key:"pay_mode" shown:"public_key where the key is set, else certificate" doc:"What WeChat Pay's signatures are checked by: public_key; certificate (platform certificates, fetched with the APIv3 key: merchants from before the public key); both, while WeChat changes a merchant over"`
 	PushToken      string  `key:"push_token" secret:"true" shown:"from the sandbox" doc:"Token of the message push; empty: no message push"`
 	PushAESKey     string  `key:"push_aes_key" secret:"true" shown:"from the sandbox" doc:"EncodingAESKey of the message push, 43 characters"`
 	NotifyBaseURL  string  `key:"notify_base_url" shown:"http.public_url" doc:"Where WeChat sends callbacks; https for the real one"`
+	OrderPath      string  `key:"order_path" doc:"Page of the mini-program that WeChat's order centre opens, such as pages/order/detail?out_trade_no=${商品订单号}; that word is where WeChat puts the number. Registered at WeChat after the start, when it changed. Empty: nothing is registered"`
 }
 
 // Sandbox is the WeChat simulator.
@@ -100,7 +105,9 @@ type Timeout struct {
 // Order has the rules of orders.
 type Order struct {
 	MaxUnpaid      int `key:"max_unpaid" default:"20" min:"1" max:"1000" doc:"Unpaid orders a shopper may have"`
+	ReviewDays     int `key:"review_days" default:"30" min:"0" max:"3650" doc:"Days after an order was completed in which the shopper can review it; 0: no reviews"`
 	OverdueAlarmMS int `key:"overdue_alarm_ms" default:"60000" min:"1000" max:"86400000" doc:"An unpaid order this long past its deadline is a violation of invariant A8"`
+	AftersaleDays  int `key:"aftersale_days" default:"15" min:"0" max:"3650" doc:"Days after an order's completion in which shoppers may ask for an after-sale; 0: without end"`
 }
 
 // RateLimit is how many requests a caller may make in the long run; three seconds' worth may come at once.

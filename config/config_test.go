@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -126,18 +127,22 @@ func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 		env  []string
 		want string
 	}{
-		"types":        {"timeout: {shards: many}\norder: {max_unpaid: 0}\nhttp: {addr: [1]}\ndemo: 7\nhtp: {addr: x}\nredis: {db: 1.5}\nmysql: {dsn: {a: 1}}", nil, "http.addr mysql.dsn redis.db timeout.shards order.max_unpaid demo htp.addr"},
-		"values":       {"env: staging\nhttp: {addr: nowhere, public_url: ftp://x, trusted_proxies: [x]}\nshop: {timezone: Mars}\nlog: {level: loud, format: xml}\nadmin: {username: ab, password: short}\nsecret: short", nil, "env log.format log.level shop.timezone http.addr http.public_url http.trusted_proxies secret admin.username admin.password"},
-		"mysql alone":  {"", []string{"TIDEMALL_MYSQL_DSN=x"}, "redis.addrs"},
-		"none and one": {"redis: {addrs: [none, 'a:1']}", nil, "redis.addrs"},
-		"traces":       {"otel: {endpoint: 'collector:4318', sample_ratio: 1.5}", nil, "otel.sample_ratio otel.endpoint"},
-		"no ratio":     {"otel: {sample_ratio: NaN}", nil, "otel.sample_ratio"},
-		"no port":      {"redis: {addrs: ['a:1', b]}", nil, "redis.addrs"},
-		"cluster":      {"redis: {addrs: ['a:1', 'b:1'], db: 1}", nil, "redis.db"},
-		"two secrets":  {"", []string{"TIDEMALL_SECRET=x", "TIDEMALL_SECRET_FILE=/nowhere", "TIDEMALL_MYSQL_DSN_FILE=/nowhere"}, "mysql.dsn secret"},
-		"no yaml":      {"{", nil, "--config"},
-		"no wechat":    {"wechat: {sandbox: {addr: ''}, app_id: wx1}", nil, "wechat.app_secret wechat.mch_id wechat.mch_cert_serial wechat.mch_private_key wechat.api_v3_key wechat.pay_public_key wechat.pay_public_key_id"},
-		"two sandbox":  {"wechat: {sandbox: {addr: 'a:1', url: 'http://a:2'}}", nil, "wechat.sandbox.url"},
+		"types":          {"timeout: {shards: many}\norder: {max_unpaid: 0}\nhttp: {addr: [1]}\ndemo: 7\nhtp: {addr: x}\nredis: {db: 1.5}\nmysql: {dsn: {a: 1}}", nil, "http.addr mysql.dsn redis.db timeout.shards order.max_unpaid demo htp.addr"},
+		"values":         {"env: staging\nhttp: {addr: nowhere, public_url: ftp://x, trusted_proxies: [x]}\nshop: {timezone: Mars}\nlog: {level: loud, format: xml}\nadmin: {username: ab, password: short}\nsecret: short", nil, "env log.format log.level shop.timezone http.addr http.public_url http.trusted_proxies secret admin.username admin.password"},
+		"mysql alone":    {"", []string{"TIDEMALL_MYSQL_DSN=x"}, "redis.addrs"},
+		"none and one":   {"redis: {addrs: [none, 'a:1']}", nil, "redis.addrs"},
+		"traces":         {"otel: {endpoint: 'collector:4318', sample_ratio: 1.5}", nil, "otel.sample_ratio otel.endpoint"},
+		"no ratio":       {"otel: {sample_ratio: NaN}", nil, "otel.sample_ratio"},
+		"no port":        {"redis: {addrs: ['a:1', b]}", nil, "redis.addrs"},
+		"cluster":        {"redis: {addrs: ['a:1', 'b:1'], db: 1}", nil, "redis.db"},
+		"former secrets": {"secret_previous: [short, 0123456789abcdef0123456789abcdef]\nsecret: 0123456789abcdef0123456789abcdef", nil, "secret_previous secret_previous"},
+		"two secrets":    {"", []string{"TIDEMALL_SECRET=x", "TIDEMALL_SECRET_FILE=/nowhere", "TIDEMALL_MYSQL_DSN_FILE=/nowhere"}, "mysql.dsn secret"},
+		"no yaml":        {"{", nil, "--config"},
+		"no wechat":      {"wechat: {sandbox: {addr: ''}, app_id: wx1}", nil, "wechat.app_secret wechat.mch_id wechat.mch_cert_serial wechat.mch_private_key wechat.api_v3_key"},
+		"half a key":     {"wechat: {sandbox: {addr: ''}, app_id: wx1, app_secret: x, mch_id: '1', mch_cert_serial: x, mch_private_key: x, api_v3_key: x, pay_public_key_id: x}", nil, "wechat.pay_public_key"},
+		"no key":         {"wechat: {sandbox: {addr: ''}, app_id: wx1, app_secret: x, mch_id: '1', mch_cert_serial: x, mch_private_key: x, api_v3_key: x, pay_mode: both}", nil, "wechat.pay_public_key wechat.pay_public_key_id"},
+		"odd mode":       {"wechat: {pay_mode: certificates}", nil, "wechat.pay_mode"},
+		"two sandbox":    {"wechat: {sandbox: {addr: 'a:1', url: 'http://a:2'}}", nil, "wechat.sandbox.url"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := load(t, c.yaml, c.env...)
@@ -191,6 +196,9 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	for _, l := range leavesOf(&Config{}) {
 		if l.secret {
 			value := "hunter2-hunter2-hunter2-hunter2-hunter2"
+			if l.key == "secret_previous" {
+				value = "former-" + value
+			}
 			if l.key == "otel.endpoint" {
 				value = "http://127.0.0.1:4318/" + value
 			}
@@ -259,5 +267,21 @@ func TestDocumentIsUpToDate(t *testing.T) {
 	}
 	if diff := cmp.Diff(Markdown(), string(content)); diff != "" {
 		t.Errorf("run go test ./config -run TestDocument -update: %s", diff)
+	}
+}
+
+func TestOrderPath(t *testing.T) {
+	for path, wrong := range map[string]bool{
+		"": false, "pages/order/detail?out_trade_no=${商品订单号}": false, "pages/order/detail": true, "/pages/order/detail?no=${商品订单号}": true,
+		"https://shop.example/o?no=${商品订单号}": true, "pages/order detail?no=${商品订单号}": true, strings.Repeat("p", 400) + "${商品订单号}": true,
+	} {
+		_, _, err := load(t, "", "TIDEMALL_WECHAT_ORDER_PATH="+path)
+		if (err != nil) != wrong || wrong && !slices.Equal(keysOf(err), []string{"wechat.order_path"}) {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	c, _, err := load(t, "wechat:\n  order_path: pages/o?no=${商品订单号}\n")
+	if err != nil || c.WeChat.OrderPath != "pages/o?no=${商品订单号}" {
+		t.Errorf("from a file: %q, %v", c.WeChat.OrderPath, err)
 	}
 }

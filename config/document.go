@@ -61,5 +61,15 @@ wechat:
 
 The secrets are best mounted as files: ` + "`TIDEMALL_SECRET_FILE`, `TIDEMALL_WECHAT_APP_SECRET_FILE`, `TIDEMALL_WECHAT_MCH_PRIVATE_KEY_FILE`" + ` and so on.
 `)
+	b.WriteString(`
+## Changing the secret
+
+Put the new one in ` + "`secret`" + ` and the old one in ` + "`secret_previous`" + `, on all replicas. Phone numbers that the old one sealed are still shown, second
+factors of admins still work, and both are sealed anew in the background, 500 rows at a time with a pause after each; the log says "nothing is left that a former
+secret sealed" when that is done. Once every replica runs with the new secret and says so, empty ` + "`secret_previous`" + `. A replica that still runs with the old secret alone
+shows only the last digits of what was sealed anew, and refuses the codes of such second factors. Tokens of the old secret are refused at once, since a secret may be changed because it
+leaked: a mini-program logs in again by wx.login without asking anybody, admins enter their password. Addresses hold phone numbers in clear, because parcels need
+them; ` + "`secret`" + ` does not protect those.
+`)
 	return b.String()
 }

@@ -114,10 +114,10 @@ func (l *leaf) assignYAML(v any) error {
 
 // show returns the value for people; of a secret only whether it is set.
 func (l *leaf) show() string {
-	if list, ok := reflect.TypeAssert[[]string](l.field); ok {
-		return strings.Join(list, ",")
-	}
 	text := fmt.Sprint(l.field.Interface())
+	if list, ok := reflect.TypeAssert[[]string](l.field); ok {
+		text = strings.Join(list, ",")
+	}
 	if l.secret && text != "" {
 		return "***"
 	}

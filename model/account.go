@@ -31,7 +31,7 @@ type Shopper struct {
 	ID       int64  `gorm:"primaryKey"`
 	OpenID   string `gorm:"column:openid;size:128;not null;uniqueIndex:uk_shoppers_openid"`
 	UnionID  string `gorm:"column:unionid;size:128;not null"`
-	Nickname string `gorm:"size:64;not null"`
+	Nickname string `gorm:"size:64;not null;index:ix_shoppers_nickname"`
 	Avatar   string `gorm:"size:512;not null"`
 	// PhoneCipher is the AES-GCM sealed phone number with its key id; PhoneTail the last four digits.
 	PhoneCipher string `gorm:"size:255;not null"`
@@ -91,6 +91,39 @@ type RevokedToken struct {
 	JTI       string `gorm:"column:jti;primaryKey;size:64;not null"`
 	RevokedAt Time   `gorm:"not null;index:ix_revoked_tokens_revoked"`
 	ExpiresAt Time   `gorm:"not null;index:ix_revoked_tokens_expires"`
+}
+
+// AdminSession is one login of an admin, known by the id of its token. An ended one is among the revoked tokens, or was issued
+// before its admin's TokensFrom. Rows are removed some time after ExpiresAt.
+type AdminSession struct {
+	ID         int64  `gorm:"primaryKey"`
+	AdminID    int64  `gorm:"not null;index:ix_admin_sessions_admin,priority:1"`
+	JTI        string `gorm:"column:jti;size:64;not null;uniqueIndex:uk_admin_sessions_jti"`
+	IP         string `gorm:"column:ip;size:64;not null"`
+	Agent      string `gorm:"size:200;not null"`
+	CreatedAt  Time   `gorm:"not null;autoCreateTime:false"`
+	LastSeenAt Time   `gorm:"not null"`
+	ExpiresAt  Time   `gorm:"not null;index:ix_admin_sessions_admin,priority:2;index:ix_admin_sessions_expires"`
+	EndedAt    Time   `gorm:"not null"` // 0 while it goes on
+}
+
+// AdminTOTP is an admin's second factor by RFC 6238. One that was begun and not confirmed asks for nothing yet.
+type AdminTOTP struct {
+	AdminID      int64  `gorm:"primaryKey;autoIncrement:false"`
+	SecretCipher string `gorm:"size:255;not null"` // AES-GCM sealed, with its key id
+	LastStep     int64  `gorm:"not null"`          // of the last code that was used; a code works once
+	ConfirmedAt  Time   `gorm:"not null"`          // 0 until the first code
+	CreatedAt    Time   `gorm:"not null;autoCreateTime:false"`
+}
+
+// TableName names the table.
+func (AdminTOTP) TableName() string { return "admin_totps" }
+
+// AdminRecoveryCode stands in for a code of the second factor, once.
+type AdminRecoveryCode struct {
+	AdminID  int64  `gorm:"primaryKey;autoIncrement:false"`
+	CodeHash string `gorm:"primaryKey;size:64;not null"` // SHA-256; the code itself has 79 bits of chance
+	UsedAt   Time   `gorm:"not null"`                    // 0 until it was used
 }
 
 // IdempotencyKey remembers the success of an admin's operation that carried an Idempotency-Key. An order's key is kept on the order.

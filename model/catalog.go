@@ -30,8 +30,9 @@ type ProductOption struct {
 // Product is what is shown; its SKUs are what is sold.
 type Product struct {
 	ID         int64           `gorm:"primaryKey"`
-	MerchantID int64           `gorm:"not null;index:ix_products_merchant,priority:1"`
+	MerchantID int64           `gorm:"not null;index:ix_products_merchant,priority:1;uniqueIndex:uk_products_code,priority:1;index:ix_products_merchant_sort,priority:1;index:ix_products_merchant_sales,priority:1"`
 	CategoryID int64           `gorm:"not null;index:ix_products_category,priority:1"`
+	Code       *string         `gorm:"size:64;uniqueIndex:uk_products_code,priority:2"` // the merchant's own, unique within the merchant; nil = none
 	Name       string          `gorm:"size:200;not null"`
 	Subtitle   string          `gorm:"size:255;not null"`
 	DetailHTML string          `gorm:"type:mediumtext;not null"` // sanitised when stored
@@ -40,9 +41,9 @@ type Product struct {
 	// Virtual products ship nothing: no address, no freight, no tracking number.
 	Virtual     bool  `gorm:"not null"`
 	Published   bool  `gorm:"not null;index:ix_products_merchant,priority:2;index:ix_products_category,priority:2;index:ix_products_sales,priority:1;index:ix_products_newest,priority:1;index:ix_products_price,priority:1;index:ix_products_sort,priority:1"`
-	MinPriceFen Fen   `gorm:"not null;index:ix_products_price,priority:2"` // of the SKUs on sale
-	Sales       int64 `gorm:"not null;index:ix_products_sales,priority:2"` // pieces paid for, counted by a subscriber
-	Sort        int   `gorm:"not null;index:ix_products_sort,priority:2"`
+	MinPriceFen Fen   `gorm:"not null;index:ix_products_price,priority:2"`                                             // of the SKUs on sale
+	Sales       int64 `gorm:"not null;index:ix_products_sales,priority:2;index:ix_products_merchant_sales,priority:2"` // pieces paid for, counted by a subscriber
+	Sort        int   `gorm:"not null;index:ix_products_sort,priority:2;index:ix_products_merchant_sort,priority:2"`
 	Version     int64 `gorm:"not null"`
 	CreatedAt   Time  `gorm:"not null;autoCreateTime:false;index:ix_products_newest,priority:2"`
 	ChangedAt   Time  `gorm:"not null;index:ix_products_changed"`
@@ -53,11 +54,11 @@ type Product struct {
 type SKU struct {
 	ID         int64             `gorm:"primaryKey"`
 	ProductID  int64             `gorm:"not null;uniqueIndex:uk_skus_spec,priority:1"`
-	MerchantID int64             `gorm:"not null;index:ix_skus_merchant"`
+	MerchantID int64             `gorm:"not null;index:ix_skus_merchant;index:ix_skus_merchant_stock,priority:1"`
 	Specs      map[string]string `gorm:"type:text;serializer:json;not null"`
 	SpecKey    string            `gorm:"size:255;not null;uniqueIndex:uk_skus_spec,priority:2"` // Specs in a canonical form
 	PriceFen   Fen               `gorm:"not null"`
-	Stock      int64             `gorm:"not null"`
+	Stock      int64             `gorm:"not null;index:ix_skus_merchant_stock,priority:2"`
 	WeightG    int64             `gorm:"not null"`
 	Image      string            `gorm:"size:255;not null"` // a key in the file store, or empty
 	Sort       int               `gorm:"not null"`

@@ -21,7 +21,7 @@ const (
 type Order struct {
 	ID            int64         `gorm:"primaryKey;autoIncrement:false"`
 	No            string        `gorm:"size:32;not null;uniqueIndex:uk_orders_no"`
-	MerchantID    int64         `gorm:"not null;index:ix_orders_merchant,priority:1;index:ix_orders_merchant_state,priority:1"`
+	MerchantID    int64         `gorm:"not null;index:ix_orders_merchant,priority:1;index:ix_orders_merchant_state,priority:1;index:ix_orders_merchant_tail,priority:1"`
 	ShopperID     int64         `gorm:"not null;uniqueIndex:uk_orders_idem,priority:1;index:ix_orders_shopper,priority:1;index:ix_orders_shopper_state,priority:1"`
 	State         OrderState    `gorm:"size:20;not null;index:ix_orders_merchant_state,priority:2;index:ix_orders_shopper_state,priority:2;index:ix_orders_deadline,priority:1"`
 	CloseReason   CloseReason   `gorm:"size:16;not null"`
@@ -61,21 +61,26 @@ type Order struct {
 	CompletedAt   Time  `gorm:"not null"`
 	ClosedAt      Time  `gorm:"not null"`
 	Version       int64 `gorm:"not null"` // rises only together with an OrderEvent
-	CreatedAt     Time  `gorm:"not null;autoCreateTime:false;index:ix_orders_merchant,priority:2;index:ix_orders_merchant_state,priority:3;index:ix_orders_shopper,priority:2;index:ix_orders_shopper_state,priority:3"`
+	CreatedAt     Time  `gorm:"not null;autoCreateTime:false;index:ix_orders_merchant,priority:2;index:ix_orders_merchant_state,priority:3;index:ix_orders_merchant_tail,priority:3;index:ix_orders_shopper,priority:2;index:ix_orders_shopper_state,priority:3"`
 	UpdatedAt     Time  `gorm:"not null;autoUpdateTime:false"`
 	// TraceParent is the W3C traceparent of the order's placing, so that whatever happens to it later continues that trace; empty
 	// for an order that was placed outside any trace.
 	TraceParent string `gorm:"size:55;not null"`
+	// RemarkState hides the remark from the merchant until it was passed.
+	RemarkState RemarkState `gorm:"size:16;not null"`
+	// ReceiverPhoneTail is the last four digits of the address's phone, empty without an address; nil until service/order/phone_tail.go
+	// has filled it in.
+	ReceiverPhoneTail *string `gorm:"size:4;index:ix_orders_merchant_tail,priority:2"`
 }
 
 // OrderLine is one SKU of an order as it was when the order was placed. DiscountFen and AdjustmentFen are this line's exact
 // shares; AdjustmentFen may be negative.
 type OrderLine struct {
 	ID                int64             `gorm:"primaryKey;autoIncrement:false"`
-	OrderID           int64             `gorm:"not null;uniqueIndex:uk_order_lines_no,priority:1"`
+	OrderID           int64             `gorm:"not null;uniqueIndex:uk_order_lines_no,priority:1;index:ix_order_lines_product,priority:3"`
 	LineNo            int               `gorm:"not null;uniqueIndex:uk_order_lines_no,priority:2"`
 	MerchantID        int64             `gorm:"not null"`
-	ProductID         int64             `gorm:"not null"`
+	ProductID         int64             `gorm:"not null;index:ix_order_lines_product,priority:1"`
 	SKUID             int64             `gorm:"column:sku_id;not null"`
 	Name              string            `gorm:"size:200;not null"`
 	Image             string            `gorm:"size:255;not null"`
@@ -88,8 +93,15 @@ type OrderLine struct {
 	ShippedQuantity   int64             `gorm:"not null"`
 	RefundingQuantity int64             `gorm:"not null"` // in refunds that are open or succeeded
 	RefundedQuantity  int64             `gorm:"not null"` // in refunds that succeeded
+	DroppedQuantity   int64             `gorm:"not null"` // of the refunded ones, those that were not shipped and never will be
 	RefundedFen       Fen               `gorm:"not null"`
+	ReviewedAt        Time              `gorm:"not null"` // when the shopper reviewed it; 0 = not yet
+	// CreatedAt is the order's: it gives the lines of a product the order of the list.
+	CreatedAt Time `gorm:"not null;autoCreateTime:false;index:ix_order_lines_product,priority:2"`
 }
+
+// Unshipped is how many pieces are left to ship. Pieces that were shipped and refunded do not count: they are not shipped again.
+func (l OrderLine) Unshipped() int64 { return l.Quantity - l.ShippedQuantity - l.DroppedQuantity }
 
 // OrderEvent is appended with every change of an order; its version is the order's.
 type OrderEvent struct {
@@ -101,4 +113,15 @@ type OrderEvent struct {
 	Reason    string     `gorm:"size:255;not null"`
 	TraceID   string     `gorm:"size:32;not null"`
 	CreatedAt Time       `gorm:"not null;autoCreateTime:false"`
+}
+
+// OrderRemark is what a merchant's people note on an order for themselves; the shopper never sees it. Every version is kept, the newest
+// one stands. Its version is its own: a remark is no change of the order.
+type OrderRemark struct {
+	OrderID    int64  `gorm:"primaryKey;autoIncrement:false"`
+	Version    int64  `gorm:"primaryKey;autoIncrement:false"`
+	MerchantID int64  `gorm:"not null"`
+	Text       string `gorm:"size:500;not null"` // empty where it was taken away
+	Actor      string `gorm:"size:64;not null"`
+	CreatedAt  Time   `gorm:"not null;autoCreateTime:false"`
 }

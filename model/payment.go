@@ -31,21 +31,21 @@ type PaymentAttempt struct {
 
 // Payment is money WeChat confirmed. Settled payments pay their order; every other one is refunded in full.
 type Payment struct {
-	ID            int64  `gorm:"primaryKey;autoIncrement:false"`
+	ID            int64  `gorm:"primaryKey;autoIncrement:false;index:ix_payments_late,priority:4"`
 	OrderID       int64  `gorm:"not null;index:ix_payments_order"`
 	AttemptID     int64  `gorm:"not null"`
-	MerchantID    int64  `gorm:"not null"`
+	MerchantID    int64  `gorm:"not null;index:ix_payments_late,priority:1"`
 	OutTradeNo    string `gorm:"size:32;not null"`
 	TransactionID string `gorm:"size:64;not null;uniqueIndex:uk_payments_transaction"`
 	AmountFen     Fen    `gorm:"not null"`
 	PayerFen      Fen    `gorm:"not null"`
 	Currency      string `gorm:"size:16;not null"`
-	Settled       bool   `gorm:"not null"`
+	Settled       bool   `gorm:"not null;index:ix_payments_late,priority:2"`
 	// SettledOrder is the order's id for its settled payment and NULL for others: unique, so an order is paid once.
 	SettledOrder *int64 `gorm:"uniqueIndex:uk_payments_settled"`
-	RefundedFen  Fen    `gorm:"not null"` // in refunds that are open or succeeded
-	PaidAt       Time   `gorm:"not null"` // by WeChat's word
-	CreatedAt    Time   `gorm:"not null;autoCreateTime:false"`
+	RefundedFen  Fen    `gorm:"not null"`                        // in refunds that are open or succeeded
+	PaidAt       Time   `gorm:"not null;index:ix_payments_paid"` // by WeChat's word
+	CreatedAt    Time   `gorm:"not null;autoCreateTime:false;index:ix_payments_late,priority:3"`
 }
 
 // RefundKind says where a refund came from.
@@ -75,11 +75,13 @@ type Refund struct {
 	Reason      string      `gorm:"size:80;not null"`
 	Error       string      `gorm:"size:255;not null"` // what WeChat said last, if it refused
 	// NextAt is the deadline of the refund task: when WeChat is called or asked next; NULL when the refund ended.
-	NextAt    *Time `gorm:"index:ix_refunds_next"`
-	Calls     int   `gorm:"not null"`
+	NextAt *Time `gorm:"index:ix_refunds_next"`
+	Calls  int   `gorm:"not null"`
+	// CalledAt is when WeChat was last called to make it, other than asked about it; 0 before.
+	CalledAt  Time  `gorm:"not null"`
 	Version   int64 `gorm:"not null"`
 	CreatedAt Time  `gorm:"not null;autoCreateTime:false"`
-	EndedAt   Time  `gorm:"not null"`
+	EndedAt   Time  `gorm:"not null;index:ix_refunds_ended"`
 }
 
 // RefundLine is the part of a refund that belongs to an order line.

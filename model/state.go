@@ -16,12 +16,22 @@ type (
 	CouponState string
 	// AftersaleState is where an after-sale stands.
 	AftersaleState string
-	// ParcelState is where the upload of a parcel's shipping information stands.
+	// ParcelState is whether WeChat knows of a parcel; it follows the upload of its order.
 	ParcelState string
+	// UploadState is where the upload of an order's shipping information to WeChat stands.
+	UploadState string
 	// MessageState is where a row of the message table stands.
 	MessageState string
+	// NoticeState is where a subscribe message to a shopper stands.
+	NoticeState string
 	// AnomalyState is open until a person resolved it.
 	AnomalyState string
+	// HoldState is where a held text or picture stands.
+	HoldState string
+	// RemarkState says whether the merchant may read an order's remark; empty where it may.
+	RemarkState string
+	// ReviewState is where a review stands.
+	ReviewState string
 )
 
 // Order states and close reasons (DESIGN of the state machine: pending_payment → paid → shipped → completed, or closed).
@@ -69,13 +79,38 @@ const (
 	ParcelRefused  ParcelState = "refused"
 	ParcelSkipped  ParcelState = "skipped"
 
+	UploadWaiting UploadState = "waiting"
+	UploadDone    UploadState = "uploaded"
+	UploadRefused UploadState = "refused"
+	UploadSkipped UploadState = "skipped"
+
 	MessagePending MessageState = "pending"
 	MessageSent    MessageState = "sent"
 	MessageDead    MessageState = "dead"
 	MessageSkipped MessageState = "skipped"
 
+	NoticeWaiting NoticeState = "waiting"
+	NoticeSent    NoticeState = "sent"
+	NoticeRefused NoticeState = "refused"
+	NoticeSkipped NoticeState = "skipped" // WeChat was not asked: it would have been of no use
+	NoticeUnsure  NoticeState = "unsure"  // WeChat gave no certain answer: it may have arrived
+
 	AnomalyOpen     AnomalyState = "open"
 	AnomalyResolved AnomalyState = "resolved"
+
+	HoldHeld       HoldState = "held"
+	HoldPassed     HoldState = "passed"
+	HoldRefused    HoldState = "refused"
+	HoldSuperseded HoldState = "superseded" // something newer came, or its review was refused
+
+	RemarkClear   RemarkState = ""
+	RemarkHeld    RemarkState = "held"
+	RemarkRefused RemarkState = "refused"
+
+	ReviewHeld    ReviewState = "held"
+	ReviewVisible ReviewState = "visible"
+	ReviewHidden  ReviewState = "hidden"
+	ReviewRefused ReviewState = "refused"
 )
 
 // Transitions is a table of allowed changes: from each state, the states that may follow.
@@ -108,19 +143,43 @@ var (
 	}
 	AftersaleTransitions = Transitions[AftersaleState]{
 		AftersaleRequested: {AftersaleApproved, AftersaleRefunding, AftersaleRejected, AftersaleWithdrawn},
-		AftersaleApproved:  {AftersaleReturning, AftersaleWithdrawn},
+		// Goods may be brought back without a parcel, or never: neither may keep the order open for ever.
+		AftersaleApproved:  {AftersaleReturning, AftersaleRefunding, AftersaleRejected, AftersaleWithdrawn},
 		AftersaleReturning: {AftersaleRefunding, AftersaleRejected},
-		AftersaleRefunding: {AftersaleRefunded},
+		// A refund that fails for good leaves it to the merchant again, as before the answer that made it.
+		AftersaleRefunding: {AftersaleRefunded, AftersaleRequested, AftersaleReturning},
 	}
 	ParcelTransitions = Transitions[ParcelState]{
 		ParcelWaiting: {ParcelUploaded, ParcelRefused, ParcelSkipped},
+		// A parcel that was changed, or whose upload is tried again.
+		ParcelUploaded: {ParcelWaiting},
+		ParcelRefused:  {ParcelWaiting, ParcelUploaded},
+	}
+	UploadTransitions = Transitions[UploadState]{
+		UploadWaiting: {UploadDone, UploadRefused},
+		// More was shipped, or a parcel was corrected.
+		UploadDone:    {UploadWaiting},
+		UploadRefused: {UploadWaiting},
 	}
 	MessageTransitions = Transitions[MessageState]{
 		MessagePending: {MessageSent, MessageDead},
 		MessageDead:    {MessagePending, MessageSkipped},
 	}
+	NoticeTransitions = Transitions[NoticeState]{
+		NoticeWaiting: {NoticeSent, NoticeRefused, NoticeSkipped, NoticeUnsure},
+	}
 	AnomalyTransitions = Transitions[AnomalyState]{AnomalyOpen: {AnomalyResolved}}
+	HoldTransitions    = Transitions[HoldState]{HoldHeld: {HoldPassed, HoldRefused, HoldSuperseded}}
+	RemarkTransitions  = Transitions[RemarkState]{RemarkHeld: {RemarkClear, RemarkRefused}}
+	ReviewTransitions  = Transitions[ReviewState]{
+		ReviewHeld:    {ReviewVisible, ReviewRefused},
+		ReviewVisible: {ReviewHidden},
+		ReviewHidden:  {ReviewVisible},
+	}
 )
+
+// AftersalesOpen are the states in which an after-sale has not ended.
+var AftersalesOpen = []AftersaleState{AftersaleRequested, AftersaleApproved, AftersaleReturning, AftersaleRefunding}
 
 // From returns the states from which to may be reached, sorted; empty if none.
 func (t Transitions[S]) From(to S) []S {

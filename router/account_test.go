@@ -13,6 +13,7 @@ import (
 	"github.com/tidemall/tidemall/api/shop"
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/account"
+	"github.com/tidemall/tidemall/service/content"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/store/storetest"
 	"github.com/tidemall/tidemall/service/wechat"
@@ -38,6 +39,21 @@ func (l loginWeChat) Phone(ctx context.Context, code string) (wechat.Phone, erro
 	return wechat.Phone{CountryCode: "86", Number: "13812345678"}, nil
 }
 
+// CheckText judges by words, as the sandbox does.
+func (loginWeChat) CheckText(_ context.Context, _ string, _ wechat.ContentScene, text string) (wechat.Verdict, error) {
+	switch {
+	case strings.Contains(text, "违规"):
+		return wechat.Verdict{Suggest: wechat.SuggestRisky, Label: 20001}, nil
+	case strings.Contains(text, "可疑"):
+		return wechat.Verdict{Suggest: wechat.SuggestReview, Label: 21000}, nil
+	}
+	return wechat.Verdict{Suggest: wechat.SuggestPass, Label: 100}, nil
+}
+
+func (loginWeChat) CheckPicture(context.Context, string, wechat.ContentScene, string) (string, error) {
+	return "", &wechat.Error{Op: "check picture", Kind: wechat.KindUnknown}
+}
+
 // accounts is the account service behind the router, with a clock that stands still.
 type accounts struct {
 	*Router
@@ -55,21 +71,24 @@ func newAccounts(t *testing.T, s *store.Store) *accounts {
 	a := &accounts{store: s}
 	a.clock.Store(1_760_000_000_000)
 	var err error
+	now, log := func() model.Time { return model.Time(a.clock.Load()) }, slog.New(slog.DiscardHandler)
+	held := content.New(content.Deps{Store: s, Now: now, Log: log, WeChat: loginWeChat{}})
 	a.service, err = account.New(account.Options{
-		Store: s, WeChat: loginWeChat{}, Secret: strings.Repeat("0123456789abcdef", 2), Now: func() model.Time { return model.Time(a.clock.Load()) },
-		Log: slog.New(slog.DiscardHandler),
+		Store: s, WeChat: loginWeChat{}, Content: held, Secret: strings.Repeat("0123456789abcdef", 2), Now: now, Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	held.Register(model.HoldNickname, a.service.NicknameEffect())
 	if err := a.service.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(a.service.Stop)
 	a.Router = New(Deps{Auth: a.service, Operations: Operations{
 		ShopAccounts: &shop.Accounts{Service: a.service}, ShopAddresses: &shop.Addresses{Service: a.service},
-		AdminAuth: &admin.Auth{Service: a.service}, AdminAdmins: &admin.Admins{Service: a.service},
+		AdminAuth: &admin.Auth{Service: a.service}, AdminSessions: &admin.Sessions{Service: a.service}, AdminTOTP: &admin.TOTP{Service: a.service}, AdminAdmins: &admin.Admins{Service: a.service},
 		AdminRoles: &admin.Roles{Service: a.service}, AdminMerchants: &admin.Merchants{Service: a.service},
+		AdminContentHolds: &admin.ContentHolds{Service: held},
 	}})
 	if _, _, err := a.service.EnsurePlatformAdmin(t.Context(), "admin", password); err != nil {
 		t.Fatal(err)
@@ -176,7 +195,7 @@ func TestProfile(t *testing.T) {
 			t.Errorf("bob: %s", got.Text)
 		}
 		counts := as(t, a, ann, "GET", "/api/v1/me/counts", "", 200)
-		if strings.TrimSpace(counts.Text) != `{"orders":{"pending_payment":0,"paid":0,"shipped":0,"completed":0,"closed":0},"coupons":0}` {
+		if strings.TrimSpace(counts.Text) != `{"orders":{"pending_payment":0,"paid":0,"shipped":0,"completed":0,"closed":0},"coupons":0,"aftersales":0}` {
 			t.Errorf("%s", counts.Text)
 		}
 		as(t, a, a.boss, "GET", "/api/v1/me", "", 401)
@@ -372,4 +391,43 @@ func TestL11_TokensHoldNoSessionKey(t *testing.T) {
 			t.Errorf("too much: %s", text)
 		}
 	}
+}
+
+func TestNicknamesAreJudged(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		a := newAccounts(t, s)
+		as(t, a, a.boss, "POST", "/api/admin/v1/merchants", `{"name":"alpha"}`, 201)
+		ann := a.shopper(t, "ann")
+		before := as(t, a, ann, "GET", "/api/v1/me", "", 200).Body["nickname"]
+		refused := as(t, a, ann, "PUT", "/api/v1/me", `{"nickname":"违规","avatar":"https://shop.example/a.png"}`, 422)
+		if refused.Body["code"] != "content_refused" || !strings.Contains(refused.Text, `"field":"nickname"`) || strings.Contains(refused.Text, `"违规"`) {
+			t.Errorf("%s", refused.Text)
+		}
+		if me := as(t, a, ann, "GET", "/api/v1/me", "", 200).Body; me["nickname"] != before || me["avatar"] != nil {
+			t.Errorf("a refused change was stored: %v", me)
+		}
+		held := as(t, a, ann, "PUT", "/api/v1/me", `{"nickname":"可疑的安","avatar":"https://shop.example/a.png"}`, 200).Body
+		if held["nickname"] != before || held["nickname_pending"] != "可疑的安" || held["avatar"] != "https://shop.example/a.png" {
+			t.Errorf("%v", held)
+		}
+		list := as(t, a, a.boss, "GET", "/api/admin/v1/content-holds?kind=nickname", "", 200).Body["list"].([]any)
+		if len(list) != 1 {
+			t.Fatalf("%v", list)
+		}
+		row := list[0].(map[string]any)
+		if row["text"] != "可疑的安" || row["reason"] != "doubtful" || row["label"] != 21000.0 || row["status"] != "held" || row["version"] != 1.0 {
+			t.Errorf("%v", row)
+		}
+		path := fmt.Sprintf("/api/admin/v1/content-holds/%d", int64(row["id"].(float64)))
+		if got := as(t, a, a.boss, "POST", path+"/approve", `{"version":2}`, 409); got.Body["code"] != "stale_version" {
+			t.Errorf("%s", got.Text)
+		}
+		as(t, a, a.boss, "POST", path+"/approve", `{"version":1}`, 200)
+		if me := as(t, a, ann, "GET", "/api/v1/me", "", 200).Body; me["nickname"] != "可疑的安" || me["nickname_pending"] != nil {
+			t.Errorf("%v", me)
+		}
+		if got := as(t, a, a.boss, "POST", path+"/reject", `{"version":2}`, 409); got.Body["code"] != "state_conflict" {
+			t.Errorf("%s", got.Text)
+		}
+	})
 }

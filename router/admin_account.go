@@ -8,16 +8,46 @@ import (
 
 func adminAuth(g *group, a *admin.Auth) {
 	route(g, "POST", "/auth/login", anyone, a.Login, doc{
-		Summary: "Log in to the panel", Description: "Five wrong passwords in a row lock the username for a quarter of an hour.",
-		Codes:   []fault.Code{fault.LoginFailed, fault.LoginLocked, fault.PermissionDenied, fault.MerchantDisabled},
-		Example: admin.LoginBody{Username: "admin", Password: "…"},
+		Summary: "Log in to the panel", Description: "Five failures in a row lock the username for a quarter of an hour. Where a second factor is on, " +
+			"`totp_required` asks for the same again with `totp`.",
+		Codes:   []fault.Code{fault.LoginFailed, fault.LoginLocked, fault.TOTPRequired, fault.TOTPInvalid, fault.PermissionDenied, fault.MerchantDisabled},
+		Example: admin.LoginBody{Username: "admin", Password: "…"}, Unrecorded: "nobody is known yet, and nothing changes",
 	})
-	route(g, "POST", "/auth/logout", staff(""), a.Logout, doc{Summary: "Log out of the panel"})
+	route(g, "POST", "/auth/logout", staff(""), a.Logout, doc{Summary: "Log out of the panel", Unrecorded: "ends a session and changes nothing else"})
 	route(g, "GET", "/auth/me", staff(""), a.Me, doc{Summary: "Who is logged in"})
 	route(g, "POST", "/auth/password", staff(""), a.Password, doc{
 		Summary: "Change one's password", Description: "All tokens are refused from now on but the one in the reply.",
 		Codes:   []fault.Code{fault.LoginLocked, fault.StaleVersion},
 		Example: admin.PasswordBody{OldPassword: "…", NewPassword: "at least eight"},
+	})
+}
+
+func adminSessions(g *group, s *admin.Sessions) {
+	route(g, "GET", "/auth/sessions", staff(""), s.List, doc{Summary: "List where one is logged in"})
+	route(g, "DELETE", "/auth/sessions/{id}", staff(""), s.End, doc{
+		Summary: "End a session", Description: "Its token is refused here at once, on other replicas within a second.",
+		Unrecorded: "ends a session and changes nothing else",
+	})
+	route(g, "POST", "/auth/sessions/end-others", staff(""), s.EndOthers, doc{Summary: "Sign out everywhere else", Unrecorded: "ends a session and changes nothing else"})
+	route(g, "POST", "/auth/sessions/end-all", staff(""), s.EndAll, doc{Summary: "Sign out everywhere", Unrecorded: "ends a session and changes nothing else"})
+}
+
+func adminTOTP(g *group, t *admin.TOTP) {
+	proof := admin.TOTPProofBody{Password: "…", Code: "123456"}
+	route(g, "GET", "/auth/totp", staff(""), t.Get, doc{Summary: "Whether one's second factor is on"})
+	route(g, "POST", "/auth/totp", staff(""), t.Begin, doc{
+		Summary: "Begin a second factor", Description: "By RFC 6238. It asks for nothing until it is confirmed.",
+		Unrecorded: "asks for nothing until it is confirmed", Codes: []fault.Code{fault.StateConflict},
+	})
+	route(g, "POST", "/auth/totp/confirm", staff(""), t.Confirm, doc{
+		Summary: "Turn the second factor on", Description: "The reply has the recovery codes; they are shown once.",
+		Codes: []fault.Code{fault.StateConflict}, Example: admin.TOTPCodeBody{Code: "123456"},
+	})
+	route(g, "POST", "/auth/totp/disable", staff(""), t.Disable, doc{
+		Summary: "Turn the second factor off", Codes: []fault.Code{fault.StateConflict, fault.LoginLocked}, Example: proof,
+	})
+	route(g, "POST", "/auth/totp/recovery-codes", staff(""), t.Renew, doc{
+		Summary: "Replace the recovery codes", Codes: []fault.Code{fault.StateConflict, fault.LoginLocked}, Example: proof,
 	})
 }
 
@@ -30,8 +60,9 @@ func adminAdmins(g *group, a *admin.Admins) {
 		Codes:   []fault.Code{fault.NameTaken},
 		Example: admin.AdminAddBody{Username: "clerk", Password: "at least eight", RoleID: 2},
 	})
+	route(g, "GET", "/admins/{id}", staff(account.AccountRead), a.Get, doc{Summary: "Show an admin"})
 	route(g, "PUT", "/admins/{id}", staff(account.AccountWrite), a.Change, doc{
-		Summary: "Change an admin's role, state or password", Description: "Nobody changes their own role or disables themself.",
+		Summary: "Change an admin's role, state, password or second factor", Description: "Nobody changes their own role or disables themself.",
 		Codes:   []fault.Code{fault.StaleVersion},
 		Example: map[string]any{"version": 1, "disabled": true},
 	})
@@ -44,9 +75,13 @@ func adminRoles(g *group, r *admin.Roles) {
 		Summary: "Add a role", Status: 201, Codes: []fault.Code{fault.NameTaken},
 		Example: admin.RoleAddBody{Name: "客服", Permissions: admin.Permissions{account.OrderRead}},
 	})
+	route(g, "GET", "/roles/{id}", staff(account.AccountRead), r.Get, doc{Summary: "Show a role"})
 	route(g, "PUT", "/roles/{id}", staff(account.AccountWrite), r.Change, doc{
 		Summary: "Change a role", Description: "Counts for its admins at once.", Codes: []fault.Code{fault.NameTaken, fault.StaleVersion},
 		Example: admin.RoleChangeBody{Version: 1, Name: "客服", Permissions: admin.Permissions{account.OrderRead}},
+	})
+	route(g, "DELETE", "/roles/{id}", staff(account.AccountWrite), r.Remove, doc{
+		Summary: "Remove a role that no admin has", Codes: []fault.Code{fault.InUse, fault.StaleVersion},
 	})
 }
 
@@ -56,6 +91,7 @@ func adminMerchants(g *group, m *admin.Merchants) {
 		Summary: "Add a merchant", Status: 201, Description: "It comes with a role that allows everything, for its first admin.",
 		Codes: []fault.Code{fault.NameTaken}, Example: admin.MerchantAddBody{Name: "潮汐小店"},
 	})
+	route(g, "GET", "/merchants/{id}", platform(account.MerchantRead), m.Get, doc{Summary: "Show a merchant"})
 	route(g, "PUT", "/merchants/{id}", platform(account.MerchantWrite), m.Change, doc{
 		Summary: "Change a merchant", Description: "A disabled merchant's admins are refused at once.",
 		Codes:   []fault.Code{fault.NameTaken, fault.StaleVersion},

@@ -13,6 +13,7 @@ import (
 	"github.com/tidemall/tidemall/service/catalog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/file"
+	"github.com/tidemall/tidemall/service/review"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/store/storetest"
 )
@@ -39,7 +40,7 @@ func newCatalogShop(t *testing.T, s *store.Store) *Router {
 		}
 	})
 	return New(Deps{Auth: people{}, Operations: Operations{
-		Files: &api.Files{Service: files}, ShopCatalog: &shop.Catalog{Service: svc, Pictures: files},
+		Files: &api.Files{Service: files}, ShopCatalog: &shop.Catalog{Service: svc, Ratings: review.New(review.Deps{Store: s}), Pictures: files},
 		AdminCategories: &admin.Categories{Service: svc}, AdminProducts: &admin.Products{Service: svc, Pictures: files}, AdminSKUs: &admin.SKUs{Service: svc},
 	}})
 }
@@ -71,6 +72,12 @@ func TestCategoryOperations(t *testing.T) {
 		want := fmt.Sprintf(`{"list":[{"id":%d,"name":"数码","sort":0,"version":1,"children":[{"id":%d,"parent_id":%d,"name":"手机壳","sort":-1,"version":2,"children":[]}]}]}`, top, idOf(below), top)
 		if got := as(t, h, "one", "GET", path, "", 200); strings.TrimSpace(got.Text) != want {
 			t.Errorf("got  %s\nwant %s", got.Text, want)
+		}
+		refused(t, h, "one", "POST", one+"/move", `{"version":1}`, 409, fault.StaleVersion, "")
+		refused(t, h, "one", "POST", one+"/move", `{"version":2,"after_id":999}`, 422, fault.ValidationFailed, "after_id not_a_choice")
+		refused(t, h, "two", "POST", one+"/move", `{"version":2}`, 404, fault.NotFoundError, "")
+		if got := as(t, h, "one", "POST", one+"/move", fmt.Sprintf(`{"version":2,"after_id":%d}`, top), 200); got.Body["parent_id"] != nil || got.Body["sort"] != -10.0 {
+			t.Errorf("moved to the top: %s", got.Text)
 		}
 		as(t, h, "one", "DELETE", one, "", 204)
 		as(t, h, "one", "DELETE", fmt.Sprintf("%s/%d", path, top), "", 204)
@@ -132,14 +139,36 @@ func TestProductOperations(t *testing.T) {
 			refused(t, h, "two", method, p, "", 404, fault.NotFoundError, "")
 			refused(t, h, "idle", method, p, "", 403, fault.PermissionDenied, "")
 		}
+		refused(t, h, "one", "PUT", one+"/sort", `{"sort":5,"version":3}`, 409, fault.StaleVersion, "")
+		if got := as(t, h, "one", "PUT", one+"/sort", `{"sort":5,"version":4}`, 200); got.Body["sort"] != 5.0 || got.Body["version"] != 5.0 {
+			t.Errorf("sorted: %s", got.Text)
+		}
+		shelf := as(t, h, "one", "POST", path+"/shelf", fmt.Sprintf(`{"published":true,"products":[{"id":%d,"version":5},{"id":999,"version":1}]}`, idOf(made)), 200)
+		want := fmt.Sprintf(`{"list":[{"id":%d,"version":6},{"id":999,"version":1,"code":"not_found"}]}`, idOf(made))
+		if strings.TrimSpace(shelf.Text) != want {
+			t.Errorf("got  %s\nwant %s", shelf.Text, want)
+		}
+		as(t, h, "one", "POST", one+"/unpublish", "", 200)
+		refused(t, h, "one", "POST", path+"/shelf", `{"published":true,"products":[]}`, 422, fault.ValidationFailed, "products wrong_length")
+		coded := fmt.Sprintf(`{"name":"x","code":"C1","category_id":%d,"skus":[{"specs":{},"price_fen":1,"stock":3}]}`, category)
+		if got := as(t, h, "one", "POST", path, coded, 201); got.Body["code"] != "C1" {
+			t.Errorf("got %s", got.Text)
+		}
+		refused(t, h, "one", "POST", path, coded, 409, fault.NameTaken, "code duplicate")
+		if got := as(t, h, "one", "GET", path+"?q=C1&stock_at_most=3&sort=stock", "", 200); got.Body["total"] != 1.0 {
+			t.Errorf("got %s, want the one with the code", got.Text)
+		}
+		if got := as(t, h, "one", "GET", path+"?stock_at_most=2&q=C1", "", 200); got.Body["total"] != 0.0 {
+			t.Errorf("got %s, want none so low", got.Text)
+		}
 		if got := as(t, h, "one", "GET", path+"?status=unpublished&q=新", "", 200); got.Body["total"] != 1.0 {
 			t.Errorf("got %s, want the one off the shelf", got.Text)
 		}
 		if got := as(t, h, "two", "GET", path, "", 200); got.Body["total"] != 0.0 {
 			t.Errorf("the other merchant sees %s", got.Text)
 		}
-		if n := count(t, s, "products"); n != 1 {
-			t.Errorf("%d products, want 1", n)
+		if n := count(t, s, "products"); n != 2 {
+			t.Errorf("%d products, want 2", n)
 		}
 	})
 }
@@ -172,6 +201,10 @@ func TestStockOperations(t *testing.T) {
 		entries := list(ledger.Body["list"])
 		if ledger.Body["total"] != 3.0 || len(entries) != 2 || entries[0]["delta"] != 4.0 || entries[0]["actor"] != "admin:1" || entries[1]["reason"] != "盘亏" {
 			t.Errorf("got %s", ledger.Text)
+		}
+		deep := as(t, h, "one", "GET", fmt.Sprintf("/api/admin/v1/skus/%d/ledger?limit=2&after=%s", sku, ledger.Body["next"]), "", 200)
+		if entries := list(deep.Body["list"]); len(entries) != 1 || entries[0]["kind"] != "initial" || deep.Body["next"] != nil {
+			t.Errorf("read on: %s", deep.Text)
 		}
 		refused(t, h, "two", "GET", fmt.Sprintf("/api/admin/v1/skus/%d/ledger", sku), "", 404, fault.NotFoundError, "")
 	})

@@ -24,4 +24,12 @@ func adminCoupons(g *group, c *admin.Coupons) {
 		Codes:       []fault.Code{fault.StaleVersion, fault.TotalBelowIssued},
 		Example:     admin.CouponUpdateBody{CouponBody: couponExample, Version: 1},
 	})
+	codes := []fault.Code{fault.StaleVersion, fault.StateConflict}
+	route(g, "POST", "/coupons/{id}/stop", merchant(account.CouponWrite), c.Stop, doc{
+		Summary: "Stop a coupon template", Description: "Nobody may claim it any more; what shoppers hold of it stays as it is.",
+		Codes: codes, Example: admin.VersionBody{Version: 1},
+	})
+	route(g, "POST", "/coupons/{id}/resume", merchant(account.CouponWrite), c.Resume, doc{
+		Summary: "Issue a stopped coupon template again", Codes: codes, Example: admin.VersionBody{Version: 1},
+	})
 }

@@ -18,8 +18,8 @@ func TestCouponTemplateOperations(t *testing.T) {
 		made := as(t, h, "one", "POST", "/api/admin/v1/coupons", couponJSON(`"scope":"category"`, `"scope_ids":[5]`), 201)
 		id := int64(made.Body["id"].(float64))
 		show := func(total, issued, version int) string {
-			return fmt.Sprintf(`{"id":%d,"name":"减 10","kind":"amount","amount_fen":1000,"threshold_fen":5000,"scope":"category","scope_ids":[5],`+
-				`"total":%d,"per_shopper":1,"issued":%d,"starts_at":"2027-01-01T00:00:00.000Z","ends_at":"2027-01-31T16:00:00.000Z","version":%d,`+
+			return fmt.Sprintf(`{"id":%d,"status":"running","name":"减 10","kind":"amount","amount_fen":1000,"threshold_fen":5000,"scope":"category","scope_ids":[5],"scoped":[{"id":5,"name":"a"}],`+
+				`"total":%d,"per_shopper":1,"issued":%d,"figures":{"available":%[3]d,"locked":0,"used":0,"expired":0,"given_back":0},"starts_at":"2027-01-01T00:00:00.000Z","ends_at":"2027-01-31T16:00:00.000Z","version":%d,`+
 				`"created_at":"2027-01-15T08:00:00.000Z","updated_at":"2027-01-15T08:00:00.000Z"}`, id, total, issued, version)
 		}
 		if got := strings.TrimSpace(made.Text); got != show(2, 0, 1) {
@@ -57,7 +57,7 @@ func TestCouponTemplateOperations(t *testing.T) {
 		if got := as(t, h, "one", "PUT", path, body(`"version":1`, `"total":3`), 200); strings.TrimSpace(got.Text) != show(3, 2, 2) {
 			t.Errorf("got  %s\nwant %s", got.Text, show(3, 2, 2))
 		}
-		if got := as(t, h, "one", "GET", "/api/admin/v1/coupons", "", 200); strings.TrimSpace(got.Text) != `{"list":[`+show(3, 2, 2)+`],"total":1,"page":1,"limit":20}` {
+		if got := as(t, h, "one", "GET", "/api/admin/v1/coupons", "", 200); strings.TrimSpace(got.Text) != `{"list":[`+strings.Replace(show(3, 2, 2), `"scoped":[{"id":5,"name":"a"}],`, "", 1)+`],"total":1,"page":1,"limit":20}` {
 			t.Errorf("list: %s", got.Text)
 		}
 		if got := as(t, h, "two", "GET", "/api/admin/v1/coupons", "", 200); !strings.Contains(got.Text, `"list":[],"total":0`) {

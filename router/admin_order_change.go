@@ -27,6 +27,11 @@ func adminOrderChanges(g *group, c *admin.OrderChanges) {
 		},
 		Example: admin.PriceBody{AdjustFen: -500, Version: 1},
 	})
+	route(g, "PUT", "/orders/{no}/remark", merchant(account.OrderWrite), c.Remark, doc{
+		Summary: "Note something on an order", Description: "For the merchant's people alone. The remark has a version of its own; the order's stays.",
+		Codes:   []fault.Code{fault.StaleVersion},
+		Example: admin.OrderRemarkBody{Text: "先电话确认", Version: 0},
+	})
 	route(g, "POST", "/orders/{no}/refund", merchant(account.RefundWrite), c.Refund, doc{
 		Summary:     "Refund an order, or a part of it",
 		Description: "WeChat is called afterwards; the refund's state is in the order's refunds.",

@@ -31,10 +31,17 @@ func (l *lateOrder) ListAfter(ctx context.Context, f order.Filter, _ store.Curso
 
 func (l *lateOrder) GetForMerchant(_ context.Context, merchantID int64, _ string) (*order.Detail, error) {
 	at := model.Time(1_800_000_000_000)
-	return &order.Detail{View: l.view(order.Filter{MerchantID: merchantID}), Aftersales: []model.Aftersale{
-		{ID: 7, Type: model.AftersaleRefundOnly, State: model.AftersaleRequested, AnswerOverdueAt: &at, CreatedAt: at},
-		{ID: 8, Type: model.AftersaleReturn, State: model.AftersaleRequested, AnswerDeadline: &at, CreatedAt: at},
-	}}, nil
+	v := l.view(order.Filter{MerchantID: merchantID})
+	v.ForMerchant = true
+	v.Aftersales = []order.Aftersale{
+		{Aftersale: model.Aftersale{ID: 7, Type: model.AftersaleRefundOnly, State: model.AftersaleRequested, AnswerOverdueAt: &at, CreatedAt: at}},
+		{Aftersale: model.Aftersale{ID: 8, Type: model.AftersaleReturn, State: model.AftersaleRequested, AnswerDeadline: &at, CreatedAt: at}},
+	}
+	return &order.Detail{View: v}, nil
+}
+
+func (l *lateOrder) Timeline(context.Context, int64, string) ([]order.Moment, int64, error) {
+	return []order.Moment{{At: 1, Kind: order.MomentEvent, Actor: "admin:3", Status: "paid"}}, 1, nil
 }
 
 // lateList is lateOrder for a shopper, who can do nothing here but list.

@@ -12,6 +12,7 @@ func adminPolicies(g *group, p *admin.Policies) {
 	route(g, "GET", "/timeout-policies", staff(account.TimeoutRead), p.List, doc{
 		Summary: "List timeout policies", Description: "In the order in which they are tried: the most specific that is enabled and applies wins. A merchant is shown its own and those for all merchants.",
 	})
+	route(g, "GET", "/timeout-policies/{id}", staff(account.TimeoutRead), p.Show, doc{Summary: "Show a timeout policy"})
 	route(g, "GET", "/timeout-policies/{id}/versions", staff(account.TimeoutRead), p.Versions, doc{
 		Summary: "List all versions of a timeout policy", Description: "Newest first: what it said, who made it, when, and how; of a removed policy too.",
 	})
@@ -30,5 +31,20 @@ func adminPolicies(g *group, p *admin.Policies) {
 	route(g, "DELETE", "/timeout-policies/{id}", staff(account.TimeoutWrite), p.Remove, doc{
 		Summary: "Remove a timeout policy", Codes: []fault.Code{fault.StaleVersion},
 	})
+	adminPolicyPreviews(g, p)
 	adminRetiming(g, p)
+}
+
+func adminPolicyPreviews(g *group, p *admin.Policies) {
+	route(g, "GET", "/timeout-policies/stages", staff(account.TimeoutRead), p.Stages, doc{
+		Summary: "List the stages, and what policies of each may say",
+	})
+	ten := int64(600_000)
+	route(g, "POST", "/timeout-policies/preview", staff(account.TimeoutRead), p.Preview, doc{
+		Summary: "Preview a timeout policy",
+		Description: "Changes nothing. Says to which share of the newest orders of the last 30 days the policy would apply, which policy " +
+			"decides about which orders without it and with it, and how many unpaid orders a re-timing by it would move. With id it is " +
+			"about a change of that policy, and values that are absent stay.",
+		Example: admin.PolicyPreviewBody{Stage: policy.StagePay, DurationMS: &ten}, Unrecorded: "changes nothing",
+	})
 }

@@ -27,23 +27,26 @@ func TestRetimingOperations(t *testing.T) {
 		refused(t, h, "one", "DELETE", global, "", 403, fault.PermissionDenied, "")
 		refused(t, h, "chief", "POST", ship, "", 409, fault.StateConflict, "")
 		refused(t, h, "chief", "DELETE", global, "", 409, fault.StateConflict, "")
-		if n := count(t, s, "retime_jobs"); n != 0 {
+		if n := count(t, s, "jobs"); n != 0 {
 			t.Errorf("refused calls made %d jobs", n)
 		}
 
 		job := as(t, h, "chief", "POST", global, "", 202).Body
-		if job["state"] != "running" || job["version"] != 1.0 || job["actor"] != "admin:9" || job["changed"] != 0.0 {
+		if job["status"] != "waiting" || job["version"] != 1.0 || job["actor"] != "admin:9" || job["changed"] != 0.0 {
 			t.Errorf("started %v", job)
 		}
 		refused(t, h, "chief", "POST", global, "", 409, fault.StateConflict, "")
 		as(t, h, "one", "POST", own, "", 202)
-		// A merchant sees how far a policy for everybody is.
-		if jobs := list(as(t, h, "two", "GET", global, "", 200).Body["list"]); len(jobs) != 1 || jobs[0]["id"] != job["id"] {
+		// What became of everybody's orders is not for a merchant.
+		if jobs := list(as(t, h, "two", "GET", global, "", 200).Body["list"]); len(jobs) != 0 {
+			t.Errorf("listed %v", jobs)
+		}
+		if jobs := list(as(t, h, "one", "GET", own, "", 200).Body["list"]); len(jobs) != 1 || jobs[0]["actor"] != "admin:1" {
 			t.Errorf("listed %v", jobs)
 		}
 		as(t, h, "chief", "DELETE", global, "", 204)
 		ended := list(as(t, h, "chief", "GET", global, "", 200).Body["list"])[0]
-		if ended["state"] != "cancelled" || ended["error"] != "by admin:9" || ended["ended_at"] != "2027-01-15T08:00:00.000Z" {
+		if ended["status"] != "cancelled" || ended["id"] != job["id"] || ended["ended_at"] != "2027-01-15T08:00:00.000Z" {
 			t.Errorf("cancelled %v", ended)
 		}
 	})

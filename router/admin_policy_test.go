@@ -13,6 +13,7 @@ import (
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/account"
 	"github.com/tidemall/tidemall/service/fault"
+	"github.com/tidemall/tidemall/service/job"
 	"github.com/tidemall/tidemall/service/policy"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/store/storetest"
@@ -35,12 +36,15 @@ func (w withChief) AuthenticateAdmin(ctx context.Context, token string, named in
 func newPolicyShop(t *testing.T, s *store.Store) (*Router, *policy.Policies) {
 	t.Helper()
 	fill(t, s, []model.Merchant{{ID: 1, Name: "a"}, {ID: 2, Name: "b"}})
-	p := policy.New(s, func() model.Time { return 1_800_000_000_000 }, slog.New(slog.DiscardHandler))
+	now, log := func() model.Time { return 1_800_000_000_000 }, slog.New(slog.DiscardHandler)
+	p := policy.New(s, now, log)
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Stop)
-	return New(Deps{Auth: withChief{}, Operations: Operations{AdminPolicies: &admin.Policies{Service: p}}}), p
+	return New(Deps{Auth: withChief{}, Operations: Operations{AdminPolicies: &admin.Policies{
+		Service: p, Jobs: job.New(job.Deps{Store: s, Now: now, Log: log, Policies: p}),
+	}}}), p
 }
 
 func TestPolicyOperations(t *testing.T) {

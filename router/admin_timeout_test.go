@@ -21,6 +21,8 @@ import (
 type failing struct {
 	rows    []timeout.Failure
 	retried []string
+	waits   []timeout.Task
+	asked   timeout.HistoryQuery
 }
 
 func (f *failing) Stats(context.Context) (timeout.Stats, error) {

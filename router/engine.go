@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/tidemall/tidemall/api"
+	"github.com/tidemall/tidemall/service/account"
 	"github.com/tidemall/tidemall/service/fault"
 )
 
@@ -54,7 +55,10 @@ func (r *Router) begin(c *gin.Context) {
 		id = hex.EncodeToString(b[:])
 	}
 	c.Header("X-Request-Id", id)
-	call := &api.Call{RequestID: id, Language: api.ParseLanguage(c.GetHeader("Accept-Language")), Zone: r.deps.Zone}
+	call := &api.Call{
+		RequestID: id, Language: api.ParseLanguage(c.GetHeader("Accept-Language")), Zone: r.deps.Zone,
+		From: account.Client{IP: c.ClientIP(), Agent: c.Request.UserAgent()},
+	}
 	c.Request = c.Request.WithContext(api.Begin(c.Request.Context(), call))
 	c.Next()
 }

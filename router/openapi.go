@@ -1,6 +1,7 @@
 package router
 
 import (
+	"encoding/json"
 	"net/http"
 	"reflect"
 	"slices"
@@ -38,6 +39,21 @@ func openAPIConfig(deps Deps) huma.Config {
 	cfg.Formats = map[string]huma.Format{"application/json": api.JSON, "json": api.JSON}
 	cfg.Transformers = []huma.Transformer{api.Localized}
 	return cfg
+}
+
+// Describe returns the OpenAPI document of the whole API as indented JSON, without a shop behind it.
+func Describe(version string) ([]byte, error) {
+	return json.MarshalIndent(New(Deps{Version: version, Operations: hollow()}).api.OpenAPI(), "", "  ")
+}
+
+// hollow has every noun and no services: enough to describe the operations, and to refuse whoever may not call them.
+func hollow() Operations {
+	var ops Operations
+	v := reflect.ValueOf(&ops).Elem()
+	for i := range v.NumField() {
+		v.Field(i).Set(reflect.New(v.Type().Field(i).Type.Elem()))
+	}
+	return ops
 }
 
 func securityOf(who access) []map[string][]string {

@@ -54,7 +54,8 @@ type Route struct {
 	Codes        []fault.Code
 	Example      any // a body valid in form, or nil
 	HasBody      bool
-	Status       int // of success
+	Status       int  // of success
+	Recorded     bool // its calls leave an entry in the change log
 }
 
 // doc describes a route for people.
@@ -69,6 +70,7 @@ type doc struct {
 	BodyLimit   int64         // bytes; 1 MiB where 0
 	BodyTimeout time.Duration // for the whole body; 5 s where 0
 	NoLimit     bool          // not rate limited
+	Unrecorded  string        // why an admin's write leaves no entry in the change log; empty: it does
 	Hidden      bool          // not in the document
 }
 
@@ -114,6 +116,9 @@ func route[I, O any](g *group, method, path string, who access, fn func(context.
 		op.Description = strings.TrimSpace(op.Description + "\n\nPermission: `" + string(who.permission) + "`.")
 	}
 	op.Middlewares = huma.Middlewares{g.router.guard(who, d)}
+	if changes(g.prefix, method, d) {
+		fn = recorded(g.router, who, op.OperationID, fn)
+	}
 	huma.Register(g.router.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := fn(ctx, in)
 		if err == nil {
@@ -128,7 +133,7 @@ func route[I, O any](g *group, method, path string, who access, fn func(context.
 	g.router.finish(method, full, d.Example)
 	g.router.routes = append(g.router.routes, Route{
 		Method: method, Path: full, OperationID: op.OperationID, Who: who.kind, Permission: who.permission, Codes: codes,
-		Example: d.Example, HasBody: hasBody, Status: successOf(reflect.TypeFor[O](), d),
+		Example: d.Example, HasBody: hasBody, Status: successOf(reflect.TypeFor[O](), d), Recorded: changes(g.prefix, method, d),
 	})
 	g.router.meter.known(method, full)
 }

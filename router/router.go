@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/tidemall/tidemall/api"
+	"github.com/tidemall/tidemall/model"
 )
 
 // Prefixes of the two APIs.
@@ -29,6 +30,8 @@ type Deps struct {
 	Metrics *prometheus.Registry
 	// Traces makes a span of every request of the APIs and of WeChat's callbacks.
 	Traces trace.TracerProvider
+	// Now is the shop's clock.
+	Now func() model.Time
 	// Zone is shop.timezone.
 	Zone *time.Location
 	// PublicURL is http.public_url, the server that the OpenAPI document names.
@@ -68,6 +71,9 @@ func New(deps Deps) *Router {
 	}
 	if deps.Traces == nil {
 		deps.Traces = noop.NewTracerProvider()
+	}
+	if deps.Now == nil {
+		deps.Now = func() model.Time { return model.At(time.Now()) }
 	}
 	if deps.Zone == nil {
 		deps.Zone = time.UTC

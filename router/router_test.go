@@ -178,7 +178,11 @@ func fieldsOf(body map[string]any) string {
 	list, _ := body["errors"].([]any)
 	for _, e := range list {
 		m := e.(map[string]any)
-		out = append(out, m["field"].(string)+" "+m["code"].(string))
+		field, named := m["field"].(string)
+		if named && field == "" {
+			field = "an empty field" // to be absent where it is the whole body
+		}
+		out = append(out, field+" "+m["code"].(string))
 		if m["message"] == "" {
 			out = append(out, "without message")
 		}

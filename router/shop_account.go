@@ -14,14 +14,15 @@ func shopAccounts(g *group, a *shop.Accounts) {
 	route(g, "POST", "/auth/logout", shopper, a.Logout, doc{Summary: "Log out", Description: "The token is refused from now on, on every replica within a second."})
 	route(g, "GET", "/me", shopper, a.Me, doc{Summary: "Get one's profile", Codes: []fault.Code{fault.NotFoundError}})
 	route(g, "PUT", "/me", shopper, a.ChangeMe, doc{
-		Summary: "Change one's profile", Codes: []fault.Code{fault.NotFoundError}, Example: map[string]string{"nickname": "安"},
+		Summary: "Change one's profile", Description: "WeChat is asked about a new nickname; while it was not passed the former one stays and nickname_pending has the new one.",
+		Codes: []fault.Code{fault.NotFoundError, fault.ContentRefused}, Example: map[string]string{"nickname": "安"},
 	})
 	route(g, "POST", "/me/phone", shopper, a.SetPhone, doc{
 		Summary: "Set one's phone number by WeChat's phone button",
 		Codes:   []fault.Code{fault.WeChatUnavailable, fault.NotFoundError},
 		Example: shop.PhoneBody{Code: "e31968a7f94cc5ee25fafc2aef2773f0"},
 	})
-	route(g, "GET", "/me/counts", shopper, a.Counts, doc{Summary: "Count one's orders and coupons"})
+	route(g, "GET", "/me/counts", shopper, a.Counts, doc{Summary: "Count one's orders, coupons and after-sales"})
 }
 
 func shopAddresses(g *group, a *shop.Addresses) {

@@ -24,7 +24,7 @@ const (
 
 var uploadDoc = doc{
 	Summary: "Store a picture", Description: "The picture is decoded, turned upright, scaled to at most 1600 pixels a side and stored anew.",
-	Status: 201, BodyLimit: uploadLimit, BodyTimeout: uploadTimeout,
+	Status: 201, BodyLimit: uploadLimit, BodyTimeout: uploadTimeout, Unrecorded: "a picture is nobody's change until something shows it",
 }
 
 func shopFiles(g *group, f *api.Files) { route(g, "POST", "/files", shopper, f.Upload, uploadDoc) }

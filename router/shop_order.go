@@ -15,8 +15,8 @@ func shopOrders(g *group, o *shop.Orders) {
 	})
 	route(g, "POST", "/orders", shopper, o.Place, doc{
 		Summary: "Place an order", Status: 201,
-		Description: "One transaction: the basket is priced again, the coupon locked, stock reserved. The same Idempotency-Key with the same body gives the same order again.",
-		Codes:       append([]fault.Code{fault.PriceChanged, fault.UnpaidLimit, fault.IdempotencyKeyNeeded, fault.IdempotencyKeyReused}, basketCodes...),
+		Description: "One transaction: the basket is priced again, the coupon locked, stock reserved. The same Idempotency-Key with the same body gives the same order again. WeChat is asked about the remark first; while it was not passed the merchant does not see it.",
+		Codes:       append([]fault.Code{fault.PriceChanged, fault.UnpaidLimit, fault.IdempotencyKeyNeeded, fault.IdempotencyKeyReused, fault.ContentRefused}, basketCodes...),
 		Example:     shop.PlaceBody{QuoteBody: shop.QuoteBody{Items: []shop.BasketItem{{SKUID: 1, Quantity: 2}}, AddressID: 1}, ExpectedPayableFen: 19800},
 	})
 	route(g, "GET", "/orders", shopper, o.List, doc{Summary: "List one's orders", Description: "Newest first."})

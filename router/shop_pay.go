@@ -22,6 +22,9 @@ func shopPayments(g *group, p *shop.Payments) {
 		Codes: []fault.Code{fault.OrderAlreadyPaid, fault.OrderBusy},
 	})
 	route(g, "POST", "/orders/{no}/confirm", shopper, p.Confirm, doc{
-		Summary: "Confirm that the goods arrived", Codes: []fault.Code{fault.OrderState},
+		Summary:     "Confirm that the goods arrived",
+		Description: "With via: wechat the order completes only if WeChat says so too.",
+		Codes:       []fault.Code{fault.OrderState, fault.ReceiptUnconfirmed, fault.WeChatUnavailable, fault.WeChatRefused},
+		Example:     shop.ConfirmBody{Via: "wechat"},
 	})
 }

@@ -281,14 +281,17 @@ func (e *Engine) judged(ctx context.Context, o Outcome) Outcome {
 // observe records how late first calls were made.
 func (e *Engine) observe(l *lane, run []*item, began time.Time) {
 	now := began.UnixMilli()
+	late := make([]time.Duration, 0, len(run))
 	for _, it := range run {
 		stale := it.outcome.verdict == verdictReschedule && it.outcome.at <= now
 		if it.failure == nil && it.due != 0 && !stale {
-			late := max(began.Sub(time.UnixMilli(it.due)), 0)
-			l.lateness.add(began, late)
-			e.metrics.lateness.WithLabelValues(l.kind.Name).Observe(late.Seconds())
+			d := max(began.Sub(time.UnixMilli(it.due)), 0)
+			late = append(late, d)
+			l.lateness.add(began, d)
+			e.metrics.lateness.WithLabelValues(l.kind.Name).Observe(d.Seconds())
 		}
 	}
+	l.history.fired(now, late...)
 }
 
 // keep renews the leases of the items until it is stopped, 20 s are over, or

@@ -1,6 +1,7 @@
 package timeout
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"log/slog"
@@ -44,6 +45,7 @@ type clock struct {
 	measured bool
 	carry    bounds // Redis minus the second clock, last measured together
 	dbClock  dbClock
+	from     string // what the offset was measured by
 	// What has been logged: clocks apart, and this machine's off.
 	apart, off bool
 }
@@ -89,6 +91,7 @@ func (c *clock) measure(ctx context.Context, from feed) {
 	if from == feedRedis {
 		if first, ok := c.read(ctx, c.redisTime); ok {
 			c.adopt(first)
+			c.from = "redis"
 			if secondOK {
 				c.carry = first.minus(second)
 				c.alarm("the clocks of redis and the database differ", c.carry.middle, &c.apart)
@@ -98,7 +101,18 @@ func (c *clock) measure(ctx context.Context, from feed) {
 	}
 	if secondOK {
 		c.adopt(second.plus(c.carry))
+		c.from = "database"
+		if c.dbClock == dbClockNo {
+			c.from = "machine"
+		}
 	}
+}
+
+// source says by what the clock was last measured: redis, database or machine.
+func (c *clock) source() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return cmp.Or(c.from, "machine")
 }
 
 // difference is Redis' clock minus the database's, as last measured.

@@ -19,7 +19,7 @@ import (
 // Options is what an Engine is made of. The caller owns DB and Redis and
 // closes them after Stop.
 type Options struct {
-	// DB holds task_failures, timeout_meta and timeout_members (see schema/).
+	// DB holds task_failures and the tables timeout_… (see schema/).
 	DB *sql.DB
 	// Redis holds the schedule; nil runs on the database alone. Make it with
 	// RedisOptions: go-redis' own defaults block for seconds when Redis hangs.
@@ -68,6 +68,7 @@ type Engine struct {
 
 	mu      sync.Mutex
 	started bool
+	began   int64         // unix ms of Start
 	stopped chan struct{} // made by the first Stop, closed when it is through
 	stopErr error
 	running atomic.Bool
@@ -161,7 +162,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	e.clock.measure(ctx, e.feed())
 	e.attendOnce(ctx)
-	e.started = true
+	e.started, e.began = true, e.clock.Now().UnixMilli()
 
 	e.writer.start()
 	for _, l := range e.order {
@@ -174,6 +175,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.loops.run(e.watch)
 	e.loops.run(e.sweep)
 	e.loops.run(e.attend)
+	e.loops.run(e.record)
 	if e.store != nil {
 		e.loops.run(e.poll)
 		e.loops.run(e.listen)
@@ -213,6 +215,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 	e.leave() // before the batches in flight, which have leases of their own, are through
 	e.work.stop()
+	e.recordEnd()
 	if !released() {
 		e.stopErr = ctx.Err()
 	}

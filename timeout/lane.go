@@ -21,6 +21,7 @@ type lane struct {
 
 	fired, retries, rescued atomic.Int64
 	lateness                samples
+	history                 history
 	sweeping                sync.Mutex
 	lookFrom                Cursor // where the next look at the backlog begins
 	lookKick                chan struct{}

@@ -177,6 +177,7 @@ func (e *Engine) count(l *lane, it *item) {
 	e.metrics.fired.WithLabelValues(l.kind.Name, result).Inc()
 	if it.swept && (it.rescued || it.lease == 0) && it.outcome.verdict == verdictDone {
 		l.rescued.Add(1)
+		l.history.rescued(e.clock.Now().UnixMilli())
 		e.metrics.rescued.WithLabelValues(l.kind.Name).Inc()
 	}
 }

@@ -11,9 +11,9 @@ import (
 // Auth has the admin's own login.
 type Auth struct {
 	Service interface {
-		LoginAdmin(ctx context.Context, username, password string) (account.AdminToken, error)
-		Logout(ctx context.Context, t account.TokenRef) error
-		ChangePassword(ctx context.Context, id int64, oldPassword, newPassword string) (account.AdminToken, error)
+		LoginAdmin(ctx context.Context, in account.Credentials, from account.Client) (account.AdminToken, error)
+		LogoutAdmin(ctx context.Context, by account.AdminIdentity) error
+		ChangePassword(ctx context.Context, id int64, oldPassword, newPassword string, from account.Client) (account.AdminToken, error)
 	}
 }
 
@@ -21,6 +21,7 @@ type Auth struct {
 type LoginBody struct {
 	Username string `json:"username" minLength:"1" maxLength:"64" example:"admin"`
 	Password string `json:"password" minLength:"1" maxLength:"512" format:"password"`
+	TOTP     string `json:"totp,omitempty" maxLength:"64" doc:"What the authenticator app shows now, or a recovery code; for admins with a second factor"`
 }
 
 // LoginInput logs in.
@@ -57,9 +58,9 @@ func loginOf(t account.AdminToken) *api.Reply[Login] {
 	return api.Body(Login{Token: t.Token.Token, ExpiresAt: t.ExpiresAt, Admin: selfOf(t.Admin)})
 }
 
-// Login checks name and password and gives a token.
+// Login checks name, password and second factor and gives a token.
 func (a *Auth) Login(ctx context.Context, in *LoginInput) (*api.Reply[Login], error) {
-	t, err := a.Service.LoginAdmin(ctx, in.Body.Username, in.Body.Password)
+	t, err := a.Service.LoginAdmin(ctx, account.Credentials{Username: in.Body.Username, Password: in.Body.Password, TOTP: in.Body.TOTP}, api.From(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (a *Auth) Login(ctx context.Context, in *LoginInput) (*api.Reply[Login], er
 
 // Logout makes the token that it came with invalid.
 func (a *Auth) Logout(ctx context.Context, _ *struct{}) (*api.Empty, error) {
-	return nil, a.Service.Logout(ctx, api.Admin(ctx).Token)
+	return nil, a.Service.LogoutAdmin(ctx, api.Admin(ctx))
 }
 
 // Me returns who is logged in.
@@ -87,7 +88,7 @@ type PasswordInput struct{ Body PasswordBody }
 
 // Password changes the caller's password and gives a token that goes on.
 func (a *Auth) Password(ctx context.Context, in *PasswordInput) (*api.Reply[Login], error) {
-	t, err := a.Service.ChangePassword(ctx, api.Admin(ctx).ID, in.Body.OldPassword, in.Body.NewPassword)
+	t, err := a.Service.ChangePassword(ctx, api.Admin(ctx).ID, in.Body.OldPassword, in.Body.NewPassword, api.From(ctx))
 	if err != nil {
 		return nil, err
 	}

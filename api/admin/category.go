@@ -14,6 +14,7 @@ type Categories struct {
 		Categories(ctx context.Context, merchantID int64) ([]catalog.Node, error)
 		CreateCategory(ctx context.Context, merchantID int64, d catalog.CategoryDraft) (model.Category, error)
 		UpdateCategory(ctx context.Context, merchantID, id, version int64, d catalog.CategoryDraft) (model.Category, error)
+		MoveCategory(ctx context.Context, merchantID, id, version int64, to catalog.Move) (model.Category, error)
 		DeleteCategory(ctx context.Context, merchantID, id int64) error
 	}
 }
@@ -95,6 +96,30 @@ type CategoryUpdateInput struct {
 // Update replaces a category's name, place and order.
 func (c *Categories) Update(ctx context.Context, in *CategoryUpdateInput) (*api.Reply[Category], error) {
 	row, err := c.Service.UpdateCategory(ctx, api.Admin(ctx).MerchantID, in.ID, in.Body.Version, in.Body.draft())
+	if err != nil {
+		return nil, err
+	}
+	return api.Body(categoryOf(row)), nil
+}
+
+// CategoryMove is where a category goes, with the version that was read.
+type CategoryMove struct {
+	ParentID int64 `json:"parent_id,omitempty" minimum:"0" maximum:"9007199254740991" doc:"Absent or 0 at the top"`
+	AfterID  int64 `json:"after_id,omitempty" minimum:"0" maximum:"9007199254740991" doc:"The category there that it follows; absent or 0 for the first place"`
+	Version  int64 `json:"version" minimum:"1" maximum:"9007199254740991" doc:"As it was read"`
+}
+
+// CategoryMoveInput moves a category.
+type CategoryMoveInput struct {
+	api.IDPath
+
+	Body CategoryMove
+}
+
+// Move puts a category into another place of the tree.
+func (c *Categories) Move(ctx context.Context, in *CategoryMoveInput) (*api.Reply[Category], error) {
+	to := catalog.Move{ParentID: in.Body.ParentID, AfterID: in.Body.AfterID}
+	row, err := c.Service.MoveCategory(ctx, api.Admin(ctx).MerchantID, in.ID, in.Body.Version, to)
 	if err != nil {
 		return nil, err
 	}

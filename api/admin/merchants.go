@@ -13,7 +13,9 @@ import (
 type Merchants struct {
 	Service interface {
 		Merchants(ctx context.Context, page store.Page) ([]model.Merchant, int64, error)
+		Merchant(ctx context.Context, id int64) (model.Merchant, error)
 		AddMerchant(ctx context.Context, name string) (model.Merchant, error)
+		OpenMerchant(ctx context.Context, by account.AdminIdentity, name string, first account.AdminInput) (model.Merchant, error)
 		ChangeMerchant(ctx context.Context, id int64, in account.MerchantChange) (model.Merchant, error)
 	}
 }
@@ -44,21 +46,44 @@ func (m *Merchants) List(ctx context.Context, in *api.PageInput) (*api.Reply[api
 	return api.NewList(out, total, *in), nil
 }
 
+// Get returns one merchant.
+func (m *Merchants) Get(ctx context.Context, in *api.IDPath) (*api.Reply[Merchant], error) {
+	row, err := m.Service.Merchant(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.Body(merchantOf(row)), nil
+}
+
 // MerchantAddBody is a new merchant.
 type MerchantAddBody struct {
-	Name string `json:"name" minLength:"1" maxLength:"100"`
+	Name  string          `json:"name" minLength:"1" maxLength:"100"`
+	Admin *FirstAdminBody `json:"admin,omitempty" doc:"Its first admin, who may do everything there"`
+}
+
+// FirstAdminBody is the first admin of a new merchant.
+type FirstAdminBody struct {
+	Username string `json:"username" minLength:"3" maxLength:"64" doc:"Of a-z 0-9 . _ @ -; capitals become small"`
+	Password string `json:"password" minLength:"8" maxLength:"128" format:"password"`
 }
 
 // MerchantAddInput adds a merchant.
 type MerchantAddInput struct{ Body MerchantAddBody }
 
-// Add makes a merchant.
+// Add makes a merchant, with its first admin where one is named.
 func (m *Merchants) Add(ctx context.Context, in *MerchantAddInput) (*api.Reply[Merchant], error) {
-	row, err := m.Service.AddMerchant(ctx, in.Body.Name)
+	row, err := m.add(ctx, in.Body)
 	if err != nil {
 		return nil, err
 	}
 	return api.Body(merchantOf(row)), nil
+}
+
+func (m *Merchants) add(ctx context.Context, b MerchantAddBody) (model.Merchant, error) {
+	if b.Admin == nil {
+		return m.Service.AddMerchant(ctx, b.Name)
+	}
+	return m.Service.OpenMerchant(ctx, api.Admin(ctx), b.Name, account.AdminInput{Username: b.Admin.Username, Password: b.Admin.Password})
 }
 
 // MerchantChangeBody replaces a merchant's name and state.

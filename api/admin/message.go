@@ -6,13 +6,15 @@ import (
 
 	"github.com/tidemall/tidemall/api"
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/event"
 	"github.com/tidemall/tidemall/service/store"
 )
 
 // Messages has the operations on the local message table.
 type Messages struct {
 	Relay interface {
-		List(ctx context.Context, merchantID int64, state model.MessageState, page store.Page) ([]model.Message, int64, error)
+		List(ctx context.Context, f event.Filter, page store.Page) ([]event.Listed, int64, error)
+		ListAfter(ctx context.Context, f event.Filter, after store.Cursor, limit int) ([]event.Listed, *store.Cursor, error)
 		Retry(ctx context.Context, merchantID, id int64) (model.Message, error)
 		Skip(ctx context.Context, merchantID, id int64) (model.Message, error)
 	}
@@ -32,6 +34,7 @@ type Message struct {
 	DueAt     model.Time         `json:"due_at,omitempty" format:"date-time" doc:"When it is tried next"`
 	CreatedAt model.Time         `json:"created_at" format:"date-time"`
 	SentAt    model.Time         `json:"sent_at,omitempty" format:"date-time"`
+	Blocks    int64              `json:"blocks,omitempty" doc:"In a list: how many messages of its key wait behind this dead one"`
 }
 
 func messageOf(m model.Message) Message {
@@ -51,21 +54,32 @@ func messageOf(m model.Message) Message {
 
 // MessageListInput asks for a page of messages.
 type MessageListInput struct {
-	api.PageInput
+	api.DeepInput
 	Status model.MessageState `query:"status" enum:"pending,sent,dead,skipped" doc:"Only messages that stand here"`
+	Topic  string             `query:"topic" maxLength:"64" doc:"Only messages of this topic" example:"order.paid"`
+	Key    string             `query:"key" maxLength:"64" doc:"Only messages about this" example:"order:17"`
 }
 
 // All returns messages, newest first.
-func (m *Messages) All(ctx context.Context, in *MessageListInput) (*api.Reply[api.List[Message]], error) {
-	rows, total, err := m.Relay.List(ctx, api.Admin(ctx).MerchantID, in.Status, in.Numbered())
+func (m *Messages) All(ctx context.Context, in *MessageListInput) (*api.Reply[api.Deep[Message]], error) {
+	f := event.Filter{MerchantID: api.Admin(ctx).MerchantID, State: in.Status, Topic: in.Topic, Key: in.Key}
+	rows, next, total, err := api.DeepRows(ctx, in.DeepInput,
+		func(ctx context.Context, after store.Cursor, limit int) ([]event.Listed, *store.Cursor, error) {
+			return m.Relay.ListAfter(ctx, f, after, limit)
+		},
+		func(ctx context.Context, p store.Page) ([]event.Listed, int64, error) {
+			return m.Relay.List(ctx, f, p)
+		},
+		event.Listed.Cursor)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Message, len(rows))
 	for i, row := range rows {
-		out[i] = messageOf(row)
+		out[i] = messageOf(row.Message)
+		out[i].Blocks = row.Blocks
 	}
-	return api.NewList(out, total, in.PageInput), nil
+	return api.NewDeep(out, next, total, in.DeepInput), nil
 }
 
 // MessageInput names a message.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidemall/tidemall/api"
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/order"
 )
 
@@ -13,59 +14,76 @@ type Orders struct {
 	Service interface {
 		api.OrderLister
 		GetForMerchant(ctx context.Context, merchantID int64, no string) (*order.Detail, error)
+		Timeline(ctx context.Context, merchantID int64, no string) (moments []order.Moment, orderID int64, err error)
 	}
 	Pictures api.Pictures
+	// Notices tells what the shopper was told; nil where that is nobody's business.
+	Notices interface {
+		OfOrder(ctx context.Context, orderID int64) ([]model.SubscribeMessage, error)
+	}
 }
 
 // OrderListInput asks for a page of the merchant's orders.
 type OrderListInput struct {
 	api.DeepInput
+	OrderFilter
+}
+
+// OrderFilter says which of the merchant's orders are meant.
+type OrderFilter struct {
 	api.DayRange
 	Status model.OrderState `query:"status" enum:"pending_payment,paid,shipped,completed,closed" doc:"Only orders that stand here"`
-	Q      string           `query:"q" maxLength:"32" doc:"The beginning of an order number, or an out_trade_no"`
+	Q      string           `query:"q" maxLength:"32" doc:"The beginning of an order number, an out_trade_no, or the last four digits of the receiver's phone"`
 
-	ShipOverdue bool `query:"ship_overdue" doc:"Only orders that were not shipped in time and still are not"`
+	CloseReason   model.CloseReason `query:"close_reason" enum:"timeout,shopper,merchant,refunded" doc:"Only orders that were closed for this"`
+	ShopperID     int64             `query:"shopper_id" minimum:"1" maximum:"9007199254740991" doc:"Only this shopper's"`
+	Nickname      string            `query:"nickname" maxLength:"64" doc:"Only those of shoppers of exactly this nickname; 422 where they are too many"`
+	ProductID     int64             `query:"product_id" minimum:"1" maximum:"9007199254740991" doc:"Only orders with this product"`
+	SKUID         int64             `query:"sku_id" minimum:"1" maximum:"9007199254740991" doc:"Only orders with this SKU"`
+	MinFen        model.Fen         `query:"min_fen" minimum:"1" maximum:"10000000000" doc:"Payable is at least this"`
+	MaxFen        model.Fen         `query:"max_fen" minimum:"1" maximum:"10000000000" doc:"Payable is at most this"`
+	ShipOverdue   bool              `query:"ship_overdue" doc:"Only orders that were not shipped in time and still are not"`
+	AftersaleOpen bool              `query:"aftersale_open" doc:"Only orders with an after-sale that has not ended"`
+}
+
+func (in *OrderFilter) filter(ctx context.Context) (f order.Filter, err error) {
+	f = order.Filter{
+		MerchantID: api.Admin(ctx).MerchantID, State: in.Status, CloseReason: in.CloseReason, Query: in.Q, ShopperID: in.ShopperID, Nickname: in.Nickname,
+		ProductID: in.ProductID, SKUID: in.SKUID, MinFen: in.MinFen, MaxFen: in.MaxFen, ShipOverdue: in.ShipOverdue, AftersaleOpen: in.AftersaleOpen,
+	}
+	if in.MaxFen != 0 && in.MaxFen < in.MinFen {
+		return f, fault.New(fault.ValidationFailed).With("max_fen", fault.FieldRange, "不能小于 min_fen", "must not be less than min_fen")
+	}
+	f.From, f.To, err = in.Bounds(ctx)
+	return f, err
 }
 
 // List returns the merchant's orders, newest first.
 func (o *Orders) List(ctx context.Context, in *OrderListInput) (*api.Reply[api.Deep[api.Order]], error) {
-	from, to, err := in.Bounds(ctx)
+	f, err := in.filter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f := order.Filter{MerchantID: api.Admin(ctx).MerchantID, State: in.Status, Query: in.Q, ShipOverdue: in.ShipOverdue, From: from, To: to}
 	return api.OrderPage(ctx, o.Service, f, in.DeepInput, order.View.MerchantActions, o.Pictures)
 }
 
 // OrderDetail is an order with everything that happened to it.
 type OrderDetail struct {
 	api.Order
-	ShopperID int64          `json:"shopper_id"`
-	Events    []OrderEvent   `json:"events" doc:"Every change, oldest first"`
-	Attempts  []OrderAttempt `json:"attempts" doc:"Payment attempts, oldest first"`
-	Payments  []OrderPayment `json:"payments" doc:"Money that WeChat confirmed"`
-	Refunds   []OrderRefund  `json:"refunds"`
+	ShopperID int64 `json:"shopper_id"`
+	// ClosingWaitsFor is orders.closing_note.
+	ClosingWaitsFor string `json:"closing_waits_for,omitempty" enum:"wechat,person" doc:"What keeps a closing order from being closed: WeChat's word, or a person who resolves the order's anomaly"`
 
-	Aftersales []OrderAftersale `json:"aftersales" doc:"What the shopper asked for, oldest first"`
-}
+	Events   []OrderEvent   `json:"events" doc:"Every change, oldest first"`
+	Attempts []OrderAttempt `json:"attempts" doc:"Payment attempts, oldest first"`
+	Payments []OrderPayment `json:"payments" doc:"Money that WeChat confirmed"`
+	Refunds  []OrderRefund  `json:"refunds"`
 
-// OrderAftersale is a shopper's request for money back.
-type OrderAftersale struct {
-	ID            int64                `json:"id"`
-	Type          model.AftersaleType  `json:"type" enum:"refund,return_refund"`
-	State         model.AftersaleState `json:"state" enum:"requested,approved,returning,refunding,refunded,rejected,withdrawn"`
-	Reason        string               `json:"reason,omitempty"`
-	AnswerDueAt   model.Time           `json:"answer_due_at,omitempty" format:"date-time" doc:"When it counts as overdue if it is not answered"`
-	AnswerOverdue bool                 `json:"answer_overdue,omitempty" doc:"It was not answered in time, and still is not"`
-	CreatedAt     model.Time           `json:"created_at" format:"date-time"`
-}
+	ShippingUpload *OrderUpload `json:"shipping_upload,omitempty" doc:"What WeChat knows of the shipping; absent while nothing was shipped"`
 
-func orderAftersaleOf(a model.Aftersale) OrderAftersale {
-	out := OrderAftersale{ID: a.ID, Type: a.Type, State: a.State, Reason: a.Reason, AnswerOverdue: a.AnswerOverdueAt != nil, CreatedAt: a.CreatedAt}
-	if a.AnswerDeadline != nil {
-		out.AnswerDueAt = *a.AnswerDeadline
-	}
-	return out
+	MerchantRemark OrderRemark `json:"merchant_remark" doc:"What the merchant's people noted for themselves"`
+
+	Notices []Notice `json:"notices" doc:"Subscribe messages to the shopper about it, oldest first; kept for 90 days"`
 }
 
 // OrderEvent is one change of an order.
@@ -82,7 +100,7 @@ type OrderEvent struct {
 // OrderAttempt is one number at WeChat under which the order could be paid.
 type OrderAttempt struct {
 	OutTradeNo string             `json:"out_trade_no"`
-	State      model.AttemptState `json:"state" enum:"open,closing,closed,paid"`
+	Status     model.AttemptState `json:"status" enum:"open,closing,closed,paid"`
 	AmountFen  model.Fen          `json:"amount_fen"`
 	CreatedAt  model.Time         `json:"created_at" format:"date-time"`
 	EndedAt    model.Time         `json:"ended_at,omitempty" format:"date-time"`
@@ -102,7 +120,7 @@ type OrderRefund struct {
 	ID          int64             `json:"id"`
 	OutRefundNo string            `json:"out_refund_no"`
 	Kind        model.RefundKind  `json:"kind" enum:"late,merchant,aftersale"`
-	State       model.RefundState `json:"state" enum:"pending,processing,success,abnormal,failed"`
+	Status      model.RefundState `json:"status" enum:"pending,processing,success,abnormal,failed"`
 	AmountFen   model.Fen         `json:"amount_fen"`
 	Reason      string            `json:"reason,omitempty"`
 	Error       string            `json:"error,omitempty" doc:"What WeChat said last, if it refused"`
@@ -120,28 +138,44 @@ func (o *Orders) Get(ctx context.Context, in *OrderGetInput) (*api.Reply[OrderDe
 		return nil, err
 	}
 	out := OrderDetail{
-		Order: api.OrderOf(d.View, d.MerchantActions(), o.Pictures), ShopperID: d.ShopperID,
+		Order: api.OrderOf(d.View, d.MerchantActions(), o.Pictures), ShopperID: d.ShopperID, ClosingWaitsFor: d.ClosingNote,
 		Events: make([]OrderEvent, len(d.Events)), Attempts: make([]OrderAttempt, len(d.Attempts)),
 		Payments: make([]OrderPayment, len(d.Payments)), Refunds: make([]OrderRefund, len(d.Refunds)),
-		Aftersales: make([]OrderAftersale, len(d.Aftersales)),
+		MerchantRemark: orderRemarkOf(d.MerchantRemark),
 	}
-	for i, a := range d.Aftersales {
-		out.Aftersales[i] = orderAftersaleOf(a)
+	if d.Upload != nil {
+		upload := orderUploadOf(*d.Upload)
+		out.ShippingUpload = &upload
 	}
 	for i, e := range d.Events {
 		out.Events[i] = OrderEvent{Version: e.Version, From: e.FromState, To: e.ToState, Actor: e.Actor, Reason: e.Reason, TraceID: e.TraceID, At: e.CreatedAt}
 	}
 	for i, a := range d.Attempts {
-		out.Attempts[i] = OrderAttempt{OutTradeNo: a.OutTradeNo, State: a.State, AmountFen: a.AmountFen, CreatedAt: a.CreatedAt, EndedAt: a.EndedAt}
+		out.Attempts[i] = OrderAttempt{OutTradeNo: a.OutTradeNo, Status: a.State, AmountFen: a.AmountFen, CreatedAt: a.CreatedAt, EndedAt: a.EndedAt}
 	}
 	for i, p := range d.Payments {
 		out.Payments[i] = OrderPayment{TransactionID: p.TransactionID, OutTradeNo: p.OutTradeNo, AmountFen: p.AmountFen, Settled: p.Settled, PaidAt: p.PaidAt}
 	}
 	for i, r := range d.Refunds {
 		out.Refunds[i] = OrderRefund{
-			ID: r.ID, OutRefundNo: r.OutRefundNo, Kind: r.Kind, State: r.State, AmountFen: r.AmountFen, Reason: r.Reason,
+			ID: r.ID, OutRefundNo: r.OutRefundNo, Kind: r.Kind, Status: r.State, AmountFen: r.AmountFen, Reason: r.Reason,
 			Error: r.Error, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
 		}
 	}
+	if out.Notices, err = o.notices(ctx, d.ID); err != nil {
+		return nil, err
+	}
 	return api.Body(out), nil
+}
+
+func (o *Orders) notices(ctx context.Context, orderID int64) ([]Notice, error) {
+	if o.Notices == nil {
+		return []Notice{}, nil
+	}
+	rows, err := o.Notices.OfOrder(ctx, orderID)
+	out := make([]Notice, len(rows))
+	for i, m := range rows {
+		out[i] = noticeOf(m)
+	}
+	return out, err
 }

@@ -15,6 +15,7 @@ type OrderChanges struct {
 		Close(ctx context.Context, merchantID int64, no, actor string) (*order.View, error)
 		Reprice(ctx context.Context, merchantID int64, no, actor string, r order.Repricing) (*order.View, error)
 		Refund(ctx context.Context, merchantID int64, no, key string, req order.RefundRequest) (*model.Refund, error)
+		SetMerchantRemark(ctx context.Context, merchantID int64, no, actor, text string, version int64) error
 	}
 	// Orders shows the order after the change.
 	Orders *Orders
@@ -111,8 +112,12 @@ func (c *OrderChanges) Refund(ctx context.Context, in *RefundInput) (*api.Reply[
 	if err != nil {
 		return nil, err
 	}
+	reason, err := api.Written("reason", in.Body.Reason)
+	if err != nil {
+		return nil, err
+	}
 	_, err = c.Service.Refund(ctx, api.Admin(ctx).MerchantID, in.No, key, order.RefundRequest{
-		Actor: api.Caller(ctx), Lines: partsOf(in.Body.Lines), Reason: in.Body.Reason,
+		Actor: api.Caller(ctx), Lines: partsOf(in.Body.Lines), Reason: reason,
 	})
 	return c.after(ctx, in.OrderPath, err)
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/tidemall/tidemall/api"
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/fault"
+	"github.com/tidemall/tidemall/service/job"
+	"github.com/tidemall/tidemall/service/order"
 	"github.com/tidemall/tidemall/service/policy"
 	"github.com/tidemall/tidemall/service/store"
 )
@@ -14,14 +16,21 @@ import (
 type Policies struct {
 	Service interface {
 		List(ctx context.Context, merchantID int64, page store.Page) ([]model.TimeoutPolicy, int64, error)
+		Get(ctx context.Context, merchantID, id int64) (model.TimeoutPolicy, error)
 		Versions(ctx context.Context, merchantID, id int64) ([]model.TimeoutPolicyVersion, error)
 		Create(ctx context.Context, by policy.By, d policy.Draft) (model.TimeoutPolicy, error)
 		Update(ctx context.Context, by policy.By, id int64, c policy.Change) (model.TimeoutPolicy, error)
 		Rollback(ctx context.Context, by policy.By, id, version, to int64) (model.TimeoutPolicy, error)
 		Remove(ctx context.Context, by policy.By, id, version int64) error
-		Retime(ctx context.Context, by policy.By, id int64) (model.RetimeJob, error)
-		RetimeJobs(ctx context.Context, merchantID, id int64) ([]model.RetimeJob, error)
-		CancelRetime(ctx context.Context, by policy.By, id int64) error
+		Try(ctx context.Context, by policy.By, id int64, d policy.Draft, c policy.Change) (*policy.Trial, error)
+	}
+	Previews interface {
+		Preview(ctx context.Context, t *policy.Trial, recentOf, waitingOf int64) (order.Preview, error)
+	}
+	Jobs interface {
+		Retime(ctx context.Context, by job.Caller, policyID int64) (model.Job, error)
+		Retimings(ctx context.Context, by job.Caller, policyID int64) ([]model.Job, error)
+		CancelRetime(ctx context.Context, by job.Caller, policyID int64) error
 	}
 }
 
@@ -199,6 +208,11 @@ func (p *Policies) Remove(ctx context.Context, in *PolicyRemoveInput) (*api.Empt
 
 // PolicyInput names a policy.
 type PolicyInput struct{ api.IDPath }
+
+// Show returns a policy.
+func (p *Policies) Show(ctx context.Context, in *PolicyInput) (*api.Reply[Policy], error) {
+	return policyReply(p.Service.Get(ctx, seeing(ctx), in.ID))
+}
 
 // Versions returns all versions of a policy, newest first.
 func (p *Policies) Versions(ctx context.Context, in *PolicyInput) (*api.Reply[api.All[PolicyVersion]], error) {

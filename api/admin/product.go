@@ -21,6 +21,8 @@ type Products struct {
 		Update(ctx context.Context, merchantID, id, version int64, actor string, d catalog.Draft) (catalog.Product, error)
 		Publish(ctx context.Context, merchantID, id int64) (catalog.Product, error)
 		Unpublish(ctx context.Context, merchantID, id int64) (catalog.Product, error)
+		Shelve(ctx context.Context, merchantID int64, picks []catalog.Pick, published bool) ([]catalog.ShelfResult, error)
+		SetSort(ctx context.Context, merchantID, id, version int64, sort int) (catalog.Product, error)
 	}
 	Pictures api.Pictures
 }
@@ -30,6 +32,7 @@ type Product struct {
 	ID          int64               `json:"id"`
 	MerchantID  int64               `json:"merchant_id"`
 	CategoryID  int64               `json:"category_id"`
+	Code        string              `json:"code,omitempty" doc:"The merchant's own; absent where there is none"`
 	Name        string              `json:"name"`
 	Subtitle    string              `json:"subtitle,omitempty"`
 	DetailHTML  string              `json:"detail_html,omitempty" doc:"As it was sanitised; absent in lists"`
@@ -63,6 +66,9 @@ func (p *Products) productOf(row catalog.Product) Product {
 		MinPriceFen: row.MinPriceFen, Sales: row.Sales, Virtual: row.Virtual, Sort: row.Sort, Published: row.Published, Version: row.Version,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.ChangedAt,
 	}
+	if row.Code != nil {
+		out.Code = *row.Code
+	}
 	for i, k := range row.SKUs {
 		out.SKUs[i] = SKU{ID: k.ID, Specs: k.Specs, PriceFen: k.PriceFen, Stock: k.Stock, WeightG: k.WeightG, Image: p.Pictures.URL(k.Image)}
 	}
@@ -79,19 +85,32 @@ func (p *Products) reply(row catalog.Product, err error) (*api.Reply[Product], e
 // ProductsInput narrows a list of products.
 type ProductsInput struct {
 	api.PageInput
-
-	CategoryID int64  `query:"category_id" minimum:"1" maximum:"9007199254740991" doc:"In this category or one below it"`
-	Status     string `query:"status" enum:"published,unpublished" doc:"On the shelf or not"`
-	Query      string `query:"q" maxLength:"60" doc:"Part of the name or of the subtitle"`
+	ProductFilter
 }
 
-// List returns the merchant's products, the newest first.
-func (p *Products) List(ctx context.Context, in *ProductsInput) (*api.Reply[api.List[Product]], error) {
-	f := catalog.AdminFilter{CategoryID: in.CategoryID, Query: in.Query}
+// ProductFilter says which of the merchant's products are meant.
+type ProductFilter struct {
+	CategoryID int64  `query:"category_id" minimum:"1" maximum:"9007199254740991" doc:"In this category or one below it"`
+	Status     string `query:"status" enum:"published,unpublished" doc:"On the shelf or not"`
+	Query      string `query:"q" maxLength:"60" doc:"Part of the name, of the subtitle or of the code"`
+	LowStock   int64  `query:"stock_at_most" minimum:"-1" maximum:"999999999" default:"-1" doc:"Has a SKU with no more pieces than this; -1 does not narrow"`
+	Sort       string `query:"sort" enum:"newest,sales,stock,default" default:"newest" doc:"stock: the least first; default: the merchant's own order, as shoppers see it"`
+}
+
+func (in ProductFilter) filter() catalog.AdminFilter {
+	f := catalog.AdminFilter{CategoryID: in.CategoryID, Query: in.Query, Sort: catalog.Sort(in.Sort)}
 	if in.Status != "" {
 		f.Published = new(in.Status == "published")
 	}
-	rows, total, err := p.Service.AdminList(ctx, api.Admin(ctx).MerchantID, f, in.Numbered())
+	if in.LowStock >= 0 {
+		f.StockAtMost = &in.LowStock
+	}
+	return f
+}
+
+// List returns the merchant's products.
+func (p *Products) List(ctx context.Context, in *ProductsInput) (*api.Reply[api.List[Product]], error) {
+	rows, total, err := p.Service.AdminList(ctx, api.Admin(ctx).MerchantID, in.filter(), in.Numbered())
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +130,7 @@ func (p *Products) Get(ctx context.Context, in *api.IDPath) (*api.Reply[Product]
 type ProductBody struct {
 	Name       string              `json:"name" minLength:"1" maxLength:"60"`
 	CategoryID int64               `json:"category_id" minimum:"1" maximum:"9007199254740991"`
+	Code       string              `json:"code,omitempty" maxLength:"64" doc:"The merchant's own, unique within the merchant"`
 	Subtitle   string              `json:"subtitle,omitempty" maxLength:"100"`
 	DetailHTML string              `json:"detail_html,omitempty" maxLength:"100000" doc:"Is sanitised: scripts, frames and forms are dropped"`
 	Images     []api.Picture       `json:"images,omitempty" maxItems:"9" doc:"As the upload answered them, in display order"`
@@ -133,7 +153,7 @@ type SKUBody struct {
 // draft turns URLs of pictures into what is stored. The service knows whether they are there.
 func (b ProductBody) draft() (catalog.Draft, error) {
 	d := catalog.Draft{
-		CategoryID: b.CategoryID, Name: b.Name, Subtitle: b.Subtitle, DetailHTML: b.DetailHTML, Virtual: b.Virtual, Sort: b.Sort,
+		CategoryID: b.CategoryID, Code: b.Code, Name: b.Name, Subtitle: b.Subtitle, DetailHTML: b.DetailHTML, Virtual: b.Virtual, Sort: b.Sort,
 		Images: make([]model.Image, len(b.Images)), SKUs: make([]catalog.SKUDraft, len(b.SKUs)),
 	}
 	wrong := fault.New(fault.ValidationFailed)

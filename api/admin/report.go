@@ -13,6 +13,9 @@ import (
 type Reports struct {
 	Service interface {
 		Overview(ctx context.Context, merchantID int64, from, to model.Time) (report.Overview, error)
+		Series(ctx context.Context, merchantID int64, from, to model.Time, by report.By, zone *time.Location) ([]report.Point, error)
+		BestSellers(ctx context.Context, merchantID int64, from, to model.Time, limit int) ([]report.BestSeller, error)
+		LowStock(ctx context.Context, merchantID, most int64, limit int) ([]report.LowStock, error)
 	}
 	Now func() model.Time
 }
@@ -34,9 +37,28 @@ type OverviewInput struct{ api.DayRange }
 
 // Overview answers for the orders placed in a time; today where nothing is said.
 func (r *Reports) Overview(ctx context.Context, in *OverviewInput) (*api.Reply[Overview], error) {
-	from, to, err := in.Bounds(ctx)
+	from, to, err := r.bounds(ctx, in.DayRange)
 	if err != nil {
 		return nil, err
+	}
+	o, err := r.Service.Overview(ctx, api.Admin(ctx).MerchantID, from, to)
+	if err != nil {
+		return nil, err
+	}
+	return api.Body(overviewOf(from, to, o)), nil
+}
+
+func overviewOf(from, to model.Time, o report.Overview) Overview {
+	return Overview{
+		From: from, To: to, PlacedOrders: o.Placed, PaidOrders: o.Paid, ClosedTimeoutOrders: o.ClosedTimeout,
+		PaidFen: o.PaidFen, RefundedFen: o.RefundedFen, AverageFen: o.AverageFen(),
+	}
+}
+
+// bounds reads a range of days: today where nothing is said, up to now where no end is said.
+func (r *Reports) bounds(ctx context.Context, days api.DayRange) (from, to model.Time, err error) {
+	if from, to, err = days.Bounds(ctx); err != nil {
+		return 0, 0, err
 	}
 	now := r.Now().Std().In(api.Zone(ctx))
 	if from == 0 && to == 0 {
@@ -45,12 +67,5 @@ func (r *Reports) Overview(ctx context.Context, in *OverviewInput) (*api.Reply[O
 	if to == 0 {
 		to = model.CeilTime(now) + 1
 	}
-	o, err := r.Service.Overview(ctx, api.Admin(ctx).MerchantID, from, to)
-	if err != nil {
-		return nil, err
-	}
-	return api.Body(Overview{
-		From: from, To: to, PlacedOrders: o.Placed, PaidOrders: o.Paid, ClosedTimeoutOrders: o.ClosedTimeout,
-		PaidFen: o.PaidFen, RefundedFen: o.RefundedFen, AverageFen: o.AverageFen(),
-	}), nil
+	return from, to, nil
 }

@@ -15,8 +15,10 @@ import (
 type Roles struct {
 	Service interface {
 		Roles(ctx context.Context, by account.AdminIdentity, page store.Page) ([]account.RoleInfo, int64, error)
+		Role(ctx context.Context, by account.AdminIdentity, id int64) (account.RoleInfo, error)
 		AddRole(ctx context.Context, by account.AdminIdentity, in account.RoleInput) (account.RoleInfo, error)
 		ChangeRole(ctx context.Context, by account.AdminIdentity, id, version int64, in account.RoleInput) (account.RoleInfo, error)
+		DeleteRole(ctx context.Context, by account.AdminIdentity, id, version int64) error
 	}
 }
 
@@ -40,6 +42,7 @@ type Role struct {
 	MerchantID  int64       `json:"merchant_id,omitempty" doc:"Absent for roles of the platform"`
 	Name        string      `json:"name"`
 	Permissions Permissions `json:"permissions"`
+	Admins      int64       `json:"admins" doc:"How many have it"`
 	Version     int64       `json:"version"`
 	CreatedAt   model.Time  `json:"created_at" format:"date-time"`
 }
@@ -49,7 +52,7 @@ func roleOf(r account.RoleInfo) Role {
 	if allows == nil {
 		allows = []account.Permission{}
 	}
-	return Role{ID: r.ID, MerchantID: r.MerchantID, Name: r.Name, Permissions: allows, Version: r.Version, CreatedAt: r.CreatedAt}
+	return Role{ID: r.ID, MerchantID: r.MerchantID, Name: r.Name, Permissions: allows, Admins: r.Admins, Version: r.Version, CreatedAt: r.CreatedAt}
 }
 
 // List returns a page of the roles that the caller may see.
@@ -63,6 +66,15 @@ func (r *Roles) List(ctx context.Context, in *api.PageInput) (*api.Reply[api.Lis
 		out[i] = roleOf(row)
 	}
 	return api.NewList(out, total, *in), nil
+}
+
+// Get returns one role.
+func (r *Roles) Get(ctx context.Context, in *api.IDPath) (*api.Reply[Role], error) {
+	row, err := r.Service.Role(ctx, api.Admin(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return api.Body(roleOf(row)), nil
 }
 
 // RoleAddBody is a new role.
@@ -108,6 +120,17 @@ func (r *Roles) Change(ctx context.Context, in *RoleChangeInput) (*api.Reply[Rol
 		return nil, err
 	}
 	return api.Body(roleOf(row)), nil
+}
+
+// RoleRemoveInput names a role and its version.
+type RoleRemoveInput struct {
+	api.IDPath
+	Version int64 `query:"version" required:"true" minimum:"1" maximum:"9007199254740991" doc:"The version that was read"`
+}
+
+// Remove takes away a role that no admin has.
+func (r *Roles) Remove(ctx context.Context, in *RoleRemoveInput) (*api.Empty, error) {
+	return nil, r.Service.DeleteRole(ctx, api.Admin(ctx), in.ID, in.Version)
 }
 
 // Permission is what a role can allow.

@@ -6,6 +6,7 @@ import (
 	"github.com/tidemall/tidemall/api"
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/catalog"
+	"github.com/tidemall/tidemall/service/inventory"
 	"github.com/tidemall/tidemall/service/store"
 )
 
@@ -13,7 +14,8 @@ import (
 type SKUs struct {
 	Service interface {
 		ChangeStock(ctx context.Context, merchantID int64, actor, key string, change catalog.StockChange) (int64, error)
-		Ledger(ctx context.Context, merchantID, skuID int64, page store.Page) ([]model.LedgerEntry, int64, error)
+		Ledger(ctx context.Context, merchantID, skuID int64, page store.Page) ([]inventory.Entry, int64, error)
+		LedgerAfter(ctx context.Context, merchantID, skuID int64, after store.Cursor, limit int) ([]inventory.Entry, *store.Cursor, error)
 	}
 }
 
@@ -57,6 +59,7 @@ type LedgerEntry struct {
 	Kind      model.LedgerKind `json:"kind" enum:"initial,adjust,reserve,release,return"`
 	Delta     int64            `json:"delta"`
 	OrderID   int64            `json:"order_id,omitempty" doc:"The order behind it"`
+	OrderNo   string           `json:"order_no,omitempty" doc:"Its number"`
 	Reason    string           `json:"reason,omitempty"`
 	Actor     string           `json:"actor" doc:"Who did it" example:"admin:3"`
 	CreatedAt model.Time       `json:"created_at" format:"date-time"`
@@ -65,18 +68,28 @@ type LedgerEntry struct {
 // LedgerInput asks for a page of a SKU's ledger.
 type LedgerInput struct {
 	api.IDPath
-	api.PageInput
+	api.DeepInput
 }
 
 // Ledger lists the changes of a SKU's stock, the newest first.
-func (s *SKUs) Ledger(ctx context.Context, in *LedgerInput) (*api.Reply[api.List[LedgerEntry]], error) {
-	rows, total, err := s.Service.Ledger(ctx, api.Admin(ctx).MerchantID, in.ID, in.Numbered())
+func (s *SKUs) Ledger(ctx context.Context, in *LedgerInput) (*api.Reply[api.Deep[LedgerEntry]], error) {
+	merchantID := api.Admin(ctx).MerchantID
+	rows, next, total, err := api.DeepRows(ctx, in.DeepInput,
+		func(ctx context.Context, after store.Cursor, limit int) ([]inventory.Entry, *store.Cursor, error) {
+			return s.Service.LedgerAfter(ctx, merchantID, in.ID, after, limit)
+		},
+		func(ctx context.Context, p store.Page) ([]inventory.Entry, int64, error) {
+			return s.Service.Ledger(ctx, merchantID, in.ID, p)
+		},
+		func(e inventory.Entry) store.Cursor { return store.Cursor{At: e.CreatedAt, ID: e.ID} })
 	if err != nil {
 		return nil, err
 	}
 	entries := make([]LedgerEntry, len(rows))
 	for i, e := range rows {
-		entries[i] = LedgerEntry{ID: e.ID, Kind: e.Kind, Delta: e.Delta, OrderID: e.OrderID, Reason: e.Reason, Actor: e.Actor, CreatedAt: e.CreatedAt}
+		entries[i] = LedgerEntry{
+			ID: e.ID, Kind: e.Kind, Delta: e.Delta, OrderID: e.OrderID, OrderNo: e.OrderNo, Reason: e.Reason, Actor: e.Actor, CreatedAt: e.CreatedAt,
+		}
 	}
-	return api.NewList(entries, total, in.PageInput), nil
+	return api.NewDeep(entries, next, total, in.DeepInput), nil
 }

@@ -18,6 +18,11 @@ type Timeouts struct {
 		Failures(ctx context.Context, f deadline.Filter, page store.Page) ([]timeout.Failure, int64, error)
 		Retry(ctx context.Context, merchantID int64, kind, key string) error
 		RetryAll(ctx context.Context, merchantID int64, kind string) (int, error)
+		Lateness(ctx context.Context, reach time.Duration, kind string) (deadline.Lateness, error)
+		Replicas(ctx context.Context) (list []timeout.Replica, shards int, err error)
+		Ahead(ctx context.Context) ([]timeout.Ahead, error)
+		Waiting(ctx context.Context, merchantID int64, kind string, after store.Cursor, limit int) ([]timeout.Task, *store.Cursor, error)
+		Orders(ctx context.Context, tasks []timeout.Task) (map[string]string, error)
 	}
 }
 
@@ -46,6 +51,7 @@ type TimeoutKind struct {
 type TimeoutTask struct {
 	Kind      string     `json:"kind" example:"refund"`
 	Key       string     `json:"key" doc:"Id of what the deadline belongs to" example:"17"`
+	OrderNo   string     `json:"order_no,omitempty" doc:"The order that it is about"`
 	Status    string     `json:"status" enum:"dead,backing_off"`
 	DueAt     model.Time `json:"due_at" format:"date-time" doc:"The deadline"`
 	Attempts  int        `json:"attempts" doc:"Failures of the task's own"`
@@ -85,9 +91,18 @@ func (t *Timeouts) Show(ctx context.Context, in *TimeoutListInput) (*api.Reply[T
 	if err != nil {
 		return nil, err
 	}
+	named := make([]timeout.Task, len(rows))
+	for i, r := range rows {
+		named[i] = timeout.Task{Kind: r.Kind, Key: r.Key}
+	}
+	orders, err := t.Board.Orders(ctx, named)
+	if err != nil {
+		return nil, err
+	}
 	tasks := make([]TimeoutTask, len(rows))
 	for i, r := range rows {
 		tasks[i] = timeoutTaskOf(r)
+		tasks[i].OrderNo = orders[deadline.OrderKey(r.Kind, r.Key)]
 	}
 	b := TimeoutBoard{
 		Feed: stats.Feed, Node: stats.Node, Live: append([]string{}, stats.Live...), ServerTime: model.At(stats.Now),

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tidemall/tidemall/api"
+	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/order"
 	"github.com/tidemall/tidemall/service/wechat"
@@ -31,16 +32,23 @@ const (
 	quiet = 10 * time.Second
 )
 
+// Recorder keeps what came and what became of it. It neither waits nor fails.
+type Recorder interface {
+	Record(c model.Callback)
+	Refuse(kind model.CallbackKind, reason, ip string)
+}
+
 // Shared is what all callbacks have in common. Make it with New.
 type Shared struct {
 	log     *slog.Logger
+	record  Recorder
 	notices *prometheus.CounterVec
 	lastLog atomic.Int64
 }
 
 // New registers the counter of callbacks; metrics may be nil.
-func New(log *slog.Logger, metrics prometheus.Registerer) *Shared {
-	s := &Shared{log: log, notices: prometheus.NewCounterVec(prometheus.CounterOpts{
+func New(log *slog.Logger, metrics prometheus.Registerer, record Recorder) *Shared {
+	s := &Shared{log: log, record: record, notices: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tidemall_wechat_notices_total", Help: "Callbacks of WeChat by address and outcome.",
 	}, []string{"to", "outcome"})}
 	if metrics != nil {
@@ -63,24 +71,26 @@ var (
 	misfit     = outcome{http.StatusBadRequest, "misfit"}
 	tooLarge   = outcome{http.StatusRequestEntityTooLarge, "malformed"}
 	failed     = outcome{http.StatusInternalServerError, "failed"}
+	unready    = outcome{http.StatusServiceUnavailable, "unverified"} // WeChat's certificates are not to be had yet
 	away       = outcome{http.StatusServiceUnavailable, "failed"}
 )
 
-// handle reads the body, runs fn within WeChat's patience, and answers. A panic of fn is answered by the router's recovery,
-// with a 500.
-func (s *Shared) handle(c *gin.Context, to string, fn func(ctx context.Context, body []byte) (outcome, error)) {
+// handle reads the body, runs fn within WeChat's patience, answers, and has it recorded. fn notes on seen what the notification is
+// about, once it is verified. A panic of fn is answered by the router's recovery, with a 500.
+func (s *Shared) handle(c *gin.Context, kind model.CallbackKind, fn func(ctx context.Context, body []byte, seen *model.Callback) (outcome, error)) {
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(c.Request.Context(), patience)
 	defer cancel()
 	body, err := readBody(c)
-	o := malformed
+	o, seen := malformed, model.Callback{Verdict: model.CallbackAccepted}
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		o = tooLarge
 	case err == nil:
-		o, err = fn(ctx, body)
+		o, err = fn(ctx, body, &seen)
 	}
-	s.notices.WithLabelValues(to, o.word).Inc()
+	s.notices.WithLabelValues(string(kind), o.word).Inc()
 	if err != nil {
 		api.Note(c.Request.Context(), err)
 	}
@@ -91,12 +101,14 @@ func (s *Shared) handle(c *gin.Context, to string, fn func(ctx context.Context, 
 	case pushed:
 		c.String(o.status, "success")
 	default:
-		s.complain(c, to, o, err)
+		s.complain(c, kind, o, err)
 	}
+	seen.Kind, seen.TookMS = kind, time.Since(began).Milliseconds()
+	s.recorded(c, seen, o, err)
 }
 
 // complain answers a failure in WeChat's form, and logs it; what is not WeChat's only now and then.
-func (s *Shared) complain(c *gin.Context, to string, o outcome, err error) {
+func (s *Shared) complain(c *gin.Context, to model.CallbackKind, o outcome, err error) {
 	now := time.Now().UnixMilli()
 	last := s.lastLog.Load()
 	if o.word != unverified.word || now-last > quiet.Milliseconds() && s.lastLog.CompareAndSwap(last, now) {
@@ -125,6 +137,8 @@ func refused(err error) (o outcome, field string) {
 		return misfit, mismatch.Field
 	case errors.Is(err, wechat.ErrNoticeUnverified):
 		return unverified, ""
+	case errors.Is(err, wechat.ErrNoticeUnready):
+		return unready, ""
 	}
 	return malformed, ""
 }

@@ -3,7 +3,6 @@ package notify_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +24,7 @@ import (
 	"github.com/tidemall/tidemall/api/notify"
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/audit"
+	"github.com/tidemall/tidemall/service/callback"
 	"github.com/tidemall/tidemall/service/catalog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/inventory"
@@ -34,31 +33,16 @@ import (
 	"github.com/tidemall/tidemall/service/policy"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/store/storetest"
+	"github.com/tidemall/tidemall/service/telemetry/leaktest"
 	"github.com/tidemall/tidemall/service/wechat"
 	"github.com/tidemall/tidemall/service/wechat/sandbox"
+	"github.com/tidemall/tidemall/service/wechat/sandbox/sandboxtest"
 	"github.com/tidemall/tidemall/timeout"
 )
 
-// bank is the simulated WeChat, one for all tests of the package.
-var bank = sync.OnceValues(func() (*sandbox.Server, error) {
-	dir, err := os.MkdirTemp("", "notify-bank")
-	if err != nil {
-		return nil, err
-	}
-	b, err := sandbox.New(sandbox.Options{DataDir: filepath.Join(dir, "bank")})
-	if err == nil {
-		b.Start()
-	}
-	return b, err
-})
-
 func TestMain(m *testing.M) {
 	gin.SetMode(gin.ReleaseMode)
-	code := m.Run()
-	if b, err := bank(); err == nil {
-		_ = b.Stop()
-	}
-	os.Exit(code)
+	os.Exit(sandboxtest.Run(m))
 }
 
 // orders is the service, behind which a test can make it stumble.
@@ -105,6 +89,7 @@ type shop struct {
 	sku     int64
 	effects map[string]notify.PushEffect
 	log     *bytes.Buffer
+	records *callback.Recorder
 }
 
 const merchantID = 1
@@ -128,10 +113,7 @@ func eachShop(t *testing.T, test func(s *shop)) {
 
 func newShop(t *testing.T, st *store.Store) *shop {
 	t.Helper()
-	b, err := bank()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := sandboxtest.Shared(t)
 	s := &shop{T: t, store: st, bank: b, metrics: prometheus.NewRegistry(), effects: map[string]notify.PushEffect{}, log: new(bytes.Buffer)}
 	engine := gin.New()
 	server := httptest.NewServer(engine)
@@ -144,6 +126,7 @@ func newShop(t *testing.T, st *store.Store) *shop {
 		t.Fatal(err)
 	}
 	cfg.NotifyBaseURL = server.URL
+	t.Cleanup(func() { server.Close(); leaktest.Check(t, s.log.String(), b.Credentials()) })
 	client, err := wechat.New(cfg, wechat.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +135,8 @@ func newShop(t *testing.T, st *store.Store) *shop {
 		Store: st, Now: now, Log: slog.New(slog.DiscardHandler), Catalog: shelf{}, Policies: shelf{}, Tasks: shelf{}, WeChat: client,
 		MaxUnpaid: 100, Zone: time.UTC,
 	})}
-	shared := notify.New(slog.New(slog.NewTextHandler(s.log, nil)), s.metrics)
+	s.records = callback.New(callback.Deps{Store: st, Now: now, Log: slog.New(slog.DiscardHandler)})
+	shared := notify.New(slog.New(slog.NewTextHandler(s.log, nil)), s.metrics, s.records)
 	engine.POST("/notify/wechat/pay", (&notify.Pay{Shared: shared, WeChat: client, Orders: s.orders}).Handle)
 	engine.POST("/notify/wechat/refund", (&notify.Refund{Shared: shared, WeChat: client, Orders: s.orders}).Handle)
 	push := &notify.Push{Shared: shared, WeChat: client, Inbox: payment.Inbox{Store: st, Now: now}, Effects: s.effects}
@@ -211,23 +195,7 @@ func (s *shop) opened() (o *model.Order, no string) {
 
 func (s *shop) control(method, path string, body, into any) int {
 	s.Helper()
-	raw, err := json.Marshal(body)
-	if err != nil {
-		s.Fatal(err)
-	}
-	req, err := http.NewRequest(method, s.bank.URL()+path, bytes.NewReader(raw))
-	if err != nil {
-		s.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
-		s.Fatalf("%s %s: %v", method, path, err)
-	}
-	return resp.StatusCode
+	return sandboxtest.Control(s.T, s.bank.URL(), method, path, body, into)
 }
 
 type m = map[string]any

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/order"
 	"github.com/tidemall/tidemall/service/wechat"
 )
@@ -25,8 +26,9 @@ type Pay struct {
 // Handle answers 204 once the payment is recorded, whatever became of it; 401 for what is not verifiably WeChat's, 400 for what
 // does not fit (an anomaly where money is concerned), 5xx for what shall be sent again.
 func (p *Pay) Handle(c *gin.Context) {
-	p.handle(c, "pay", func(ctx context.Context, body []byte) (outcome, error) {
+	p.handle(c, model.CallbackPay, func(ctx context.Context, body []byte, seen *model.Callback) (outcome, error) {
 		n, err := p.WeChat.ParsePayNotice(ctx, c.Request.Header, body)
+		seen.NoticeID, seen.EventType, seen.OutTradeNo, seen.AmountFen = n.ID, n.EventType, n.OutTradeNo, model.Fen(n.AmountTotal)
 		if err != nil {
 			o, field := refused(err)
 			if field == "appid" || field == "mchid" || field == "amount" {
@@ -34,7 +36,10 @@ func (p *Pay) Handle(c *gin.Context) {
 			}
 			return o, err
 		}
-		_, err = p.Orders.Settle(ctx, n.Transaction)
+		settled, err := p.Orders.Settle(ctx, n.Transaction)
+		if !settled.First {
+			seen.Verdict = model.CallbackDuplicate
+		}
 		return settledAs(err), err
 	})
 }

@@ -1,12 +1,14 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/wechat"
 )
@@ -32,8 +34,9 @@ type Push struct {
 func (p *Push) Echo(c *gin.Context) {
 	echo, err := p.WeChat.VerifyPushEcho(c.Query("signature"), c.Query("timestamp"), c.Query("nonce"), c.Query("echostr"))
 	if err != nil {
-		p.notices.WithLabelValues("push", unverified.word).Inc()
-		p.complain(c, "push", unverified, err)
+		p.notices.WithLabelValues(string(model.CallbackPush), unverified.word).Inc()
+		p.complain(c, model.CallbackPush, unverified, err)
+		p.recorded(c, model.Callback{Kind: model.CallbackPush}, unverified, err)
 		return
 	}
 	c.Data(http.StatusOK, "text/plain; charset=utf-8", []byte(echo))
@@ -41,7 +44,7 @@ func (p *Push) Echo(c *gin.Context) {
 
 // Handle takes a push in safe mode, once: sent again it is answered the same and has no further effect.
 func (p *Push) Handle(c *gin.Context) {
-	p.handle(c, "push", func(ctx context.Context, body []byte) (outcome, error) {
+	p.handle(c, model.CallbackPush, func(ctx context.Context, body []byte, seen *model.Callback) (outcome, error) {
 		q := wechat.PushQuery{
 			Signature: c.Query("signature"), MsgSignature: c.Query("msg_signature"), Timestamp: c.Query("timestamp"),
 			Nonce: c.Query("nonce"), EncryptType: c.Query("encrypt_type"),
@@ -53,7 +56,8 @@ func (p *Push) Handle(c *gin.Context) {
 		case err != nil:
 			return unverified, err
 		}
-		_, err = p.Inbox.Take(ctx, push.ID, push.Event, func(tx *store.Tx) error {
+		seen.NoticeID, seen.EventType = push.ID, cmp.Or(push.Event, push.MsgType)
+		first, err := p.Inbox.Take(ctx, push.ID, push.Event, func(tx *store.Tx) error {
 			if effect := p.Effects[push.Event]; effect != nil {
 				return effect(tx, push)
 			}
@@ -61,6 +65,9 @@ func (p *Push) Handle(c *gin.Context) {
 		})
 		if err != nil {
 			return settledAs(err), err
+		}
+		if !first {
+			seen.Verdict = model.CallbackDuplicate
 		}
 		return pushed, nil
 	})

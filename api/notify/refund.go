@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/wechat"
 )
 
@@ -23,8 +24,10 @@ type Refund struct {
 
 // Handle answers as Pay's does.
 func (r *Refund) Handle(c *gin.Context) {
-	r.handle(c, "refund", func(ctx context.Context, body []byte) (outcome, error) {
+	r.handle(c, model.CallbackRefund, func(ctx context.Context, body []byte, seen *model.Callback) (outcome, error) {
 		n, err := r.WeChat.ParseRefundNotice(ctx, c.Request.Header, body)
+		seen.NoticeID, seen.EventType, seen.AmountFen = n.ID, n.EventType, model.Fen(n.AmountRefund)
+		seen.OutTradeNo, seen.OutRefundNo = n.OutTradeNo, n.OutRefundNo
 		if err != nil {
 			o, field := refused(err)
 			if field == "mchid" || field == "amount" {

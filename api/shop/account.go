@@ -57,15 +57,16 @@ func (a *Accounts) Logout(ctx context.Context, _ *struct{}) (*api.Empty, error) 
 
 // Me is the shopper as they see themself.
 type Me struct {
-	ID        int64      `json:"id"`
-	Nickname  string     `json:"nickname"`
-	Avatar    string     `json:"avatar,omitempty" format:"uri"`
-	Phone     string     `json:"phone,omitempty" doc:"Masked" example:"138****5678"`
-	CreatedAt model.Time `json:"created_at" format:"date-time"`
+	ID              int64      `json:"id"`
+	Nickname        string     `json:"nickname"`
+	Avatar          string     `json:"avatar,omitempty" format:"uri"`
+	NicknamePending string     `json:"nickname_pending,omitempty" doc:"A nickname that was asked for and is not passed yet; others still see the former one"`
+	Phone           string     `json:"phone,omitempty" doc:"Masked" example:"138****5678"`
+	CreatedAt       model.Time `json:"created_at" format:"date-time"`
 }
 
 func meOf(p account.Profile) *api.Reply[Me] {
-	return api.Body(Me{ID: p.ID, Nickname: p.Nickname, Avatar: p.Avatar, Phone: p.Phone, CreatedAt: p.CreatedAt})
+	return api.Body(Me{ID: p.ID, Nickname: p.Nickname, Avatar: p.Avatar, NicknamePending: p.NicknamePending, Phone: p.Phone, CreatedAt: p.CreatedAt})
 }
 
 // Me returns the shopper's profile.
@@ -116,6 +117,8 @@ func (a *Accounts) SetPhone(ctx context.Context, in *PhoneInput) (*api.Reply[Me]
 type Counts struct {
 	Orders  OrderCounts `json:"orders"`
 	Coupons int64       `json:"coupons" doc:"That can still be used"`
+
+	Aftersales int64 `json:"aftersales" doc:"That have not ended"`
 }
 
 // OrderCounts counts the shopper's orders by state.
@@ -138,6 +141,6 @@ func (a *Accounts) Counts(ctx context.Context, _ *struct{}) (*api.Reply[Counts],
 			PendingPayment: c.Orders[model.OrderPending], Paid: c.Orders[model.OrderPaid], Shipped: c.Orders[model.OrderShipped],
 			Completed: c.Orders[model.OrderCompleted], Closed: c.Orders[model.OrderClosed],
 		},
-		Coupons: c.Coupons,
+		Coupons: c.Coupons, Aftersales: c.Aftersales,
 	}), nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/tidemall/tidemall/api"
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/catalog"
+	"github.com/tidemall/tidemall/service/review"
 	"github.com/tidemall/tidemall/service/store"
 )
 
@@ -15,6 +16,9 @@ type Catalog struct {
 		Categories(ctx context.Context, merchantID int64) ([]catalog.Node, error)
 		List(ctx context.Context, f catalog.Filter, page store.Page) ([]model.Product, int64, error)
 		Detail(ctx context.Context, id int64) (catalog.Product, error)
+	}
+	Ratings interface {
+		RatingOf(ctx context.Context, productID int64) (review.Rating, error)
 	}
 	Pictures api.Pictures
 }
@@ -103,6 +107,7 @@ type Product struct {
 	SKUs         []SKU               `json:"skus"`
 	MinPriceFen  model.Fen           `json:"min_price_fen"`
 	Sales        int64               `json:"sales" doc:"Pieces paid for"`
+	Rating       api.Rating          `json:"rating" doc:"What its reviews say in sum"`
 	Virtual      bool                `json:"virtual" doc:"Nothing is shipped"`
 }
 
@@ -121,10 +126,14 @@ func (c *Catalog) Product(ctx context.Context, in *api.IDPath) (*api.Reply[Produ
 	if err != nil {
 		return nil, err
 	}
+	rating, err := c.Ratings.RatingOf(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
 	out := Product{
 		ID: p.ID, MerchantID: p.MerchantID, MerchantName: p.MerchantName, CategoryID: p.CategoryID, Name: p.Name, Subtitle: p.Subtitle,
 		DetailHTML: p.DetailHTML, Images: api.PicturesOf(p.Images, c.Pictures), Options: api.ProductOptionsOf(p.Options),
-		SKUs: make([]SKU, len(p.SKUs)), MinPriceFen: p.MinPriceFen, Sales: p.Sales, Virtual: p.Virtual,
+		SKUs: make([]SKU, len(p.SKUs)), MinPriceFen: p.MinPriceFen, Sales: p.Sales, Rating: api.RatingOf(rating), Virtual: p.Virtual,
 	}
 	for i, k := range p.SKUs {
 		out.SKUs[i] = SKU{ID: k.ID, Specs: k.Specs, PriceFen: k.PriceFen, Stock: k.Stock, Image: c.Pictures.URL(k.Image)}

@@ -15,6 +15,7 @@ type Payments struct {
 		Verify(ctx context.Context, shopperID int64, no string) (*order.View, error)
 		Cancel(ctx context.Context, shopperID int64, no string) (*order.View, error)
 		Confirm(ctx context.Context, shopperID int64, no string) (*order.View, error)
+		ConfirmAtWeChat(ctx context.Context, shopperID int64, no string) (*order.View, error)
 	}
 	Pictures api.Pictures
 }
@@ -50,8 +51,22 @@ func (p *Payments) Cancel(ctx context.Context, in *OrderNoInput) (*api.Reply[api
 	return p.order(p.Service.Cancel(ctx, api.Shopper(ctx), in.No))
 }
 
+// ConfirmBody says where the shopper confirmed.
+type ConfirmBody struct {
+	Via string `json:"via,omitempty" enum:"wechat" doc:"wechat: WeChat's component (wx.openBusinessView, weappOrderConfirm) says that it succeeded; WeChat is asked whether that is so"`
+}
+
+// ConfirmInput confirms an order's receipt.
+type ConfirmInput struct {
+	api.OrderPath
+	Body *ConfirmBody
+}
+
 // Confirm records that the goods arrived.
-func (p *Payments) Confirm(ctx context.Context, in *OrderNoInput) (*api.Reply[api.Order], error) {
+func (p *Payments) Confirm(ctx context.Context, in *ConfirmInput) (*api.Reply[api.Order], error) {
+	if in.Body != nil && in.Body.Via != "" {
+		return p.order(p.Service.ConfirmAtWeChat(ctx, api.Shopper(ctx), in.No))
+	}
 	return p.order(p.Service.Confirm(ctx, api.Shopper(ctx), in.No))
 }
 

@@ -64,7 +64,7 @@ func TestSchemasAgree(t *testing.T) {
 			}
 		}
 		for name := range m.migrated {
-			if _, ok := m.models[name]; !ok && !slices.Contains([]string{"task_failures", "timeout_meta", "timeout_members", "timeout_shards"}, name) {
+			if _, ok := m.models[name]; !ok && !slices.Contains([]string{"task_failures", "timeout_meta", "timeout_members", "timeout_shards", "timeout_lateness", "timeout_replicas"}, name) {
 				t.Errorf("%s: table %s has no model", m.name, name)
 			}
 		}
@@ -74,8 +74,8 @@ func TestSchemasAgree(t *testing.T) {
 // The timeout module carries its tables with it; the migrations hold the same statements.
 func TestTimeoutTablesAreTheModules(t *testing.T) {
 	for dialect, files := range map[string][]string{
-		"mysql":  {"mysql/00035_task_failures.sql", "mysql/00036_timeout_meta.sql", "mysql/00037_timeout_members.sql", "mysql/00038_timeout_shards.sql"},
-		"sqlite": {"sqlite/00002_timeout.sql", "sqlite/00003_timeout_shards.sql"},
+		"mysql":  {"mysql/00035_task_failures.sql", "mysql/00036_timeout_meta.sql", "mysql/00037_timeout_members.sql", "mysql/00038_timeout_shards.sql", "mysql/00092_timeout_lateness.sql", "mysql/00093_timeout_replicas.sql"},
+		"sqlite": {"sqlite/00002_timeout.sql", "sqlite/00003_timeout_shards.sql", "sqlite/00020_timeout_records.sql"},
 	} {
 		want := statements(t, filepath.Join("..", "..", "timeout", "schema", dialect+".sql"))
 		var got []string

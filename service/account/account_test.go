@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -13,9 +14,11 @@ import (
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/account"
+	"github.com/tidemall/tidemall/service/content"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/store/storetest"
+	"github.com/tidemall/tidemall/service/telemetry/leaktest"
 	"github.com/tidemall/tidemall/service/wechat"
 )
 
@@ -40,6 +43,17 @@ func (f *fakeWeChat) Phone(_ context.Context, code string) (wechat.Phone, error)
 	}
 	return wechat.Phone{}, f.err
 }
+
+// passing lets every nickname pass.
+type passing struct{}
+
+func (passing) Judge(context.Context, content.Question) (content.Judgement, error) {
+	return content.Judgement{}, nil
+}
+
+func (passing) Hold(*store.Tx, content.Withheld) error                         { return errors.New("nothing is held here") }
+func (passing) Supersede(*store.Tx, int64, ...model.HoldKind) error            { return nil }
+func (passing) Pending(context.Context, model.HoldKind, int64) (string, error) { return "", nil }
 
 type clock struct{ ms atomic.Int64 }
 
@@ -66,7 +80,14 @@ func newFixture(t *testing.T, s *store.Store) *fixture {
 // replica starts another instance on the same database.
 func (f *fixture) replica(t *testing.T, secret string) *account.Accounts {
 	t.Helper()
-	a, err := account.New(account.Options{Store: f.store, WeChat: f.chat, Secret: secret, Now: f.clock.now, Log: slog.New(slog.DiscardHandler)})
+	log := &journal{}
+	t.Cleanup(func() {
+		leaktest.Check(t, log.String(), map[string]string{"secret": secret, "password": bossPassword, "phone": "13812345678"})
+	})
+	a, err := account.New(account.Options{
+		Store: f.store, WeChat: f.chat, Content: passing{}, Secret: secret, Now: f.clock.now,
+		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

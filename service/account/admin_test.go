@@ -29,7 +29,7 @@ func newPanel(t *testing.T, s *store.Store) *fixture {
 
 func (f *fixture) login(t *testing.T, username, password string) account.AdminIdentity {
 	t.Helper()
-	token := must(f.LoginAdmin(t.Context(), username, password))(t)
+	token := must(f.LoginAdmin(t.Context(), account.Credentials{Username: username, Password: password}, account.Client{}))(t)
 	return must(f.AuthenticateAdmin(t.Context(), token.Token.Token, 0))(t)
 }
 
@@ -86,10 +86,10 @@ func TestFiveWrongPasswordsLockTheUsername(t *testing.T) {
 		f := newPanel(t, s)
 		for _, name := range []string{"admin", "nobody"} { // what does not exist behaves alike
 			for range 5 {
-				_, err := f.LoginAdmin(t.Context(), name, "wrong password")
+				_, err := f.LoginAdmin(t.Context(), account.Credentials{Username: name, Password: "wrong password"}, account.Client{})
 				want(t, err, fault.LoginFailed)
 			}
-			_, err := f.LoginAdmin(t.Context(), name, bossPassword)
+			_, err := f.LoginAdmin(t.Context(), account.Credentials{Username: name, Password: bossPassword}, account.Client{})
 			want(t, err, fault.LoginLocked)
 			var e *fault.Error
 			if !errors.As(err, &e) || e.RetryAfter != 15*time.Minute {
@@ -97,15 +97,15 @@ func TestFiveWrongPasswordsLockTheUsername(t *testing.T) {
 			}
 		}
 		f.clock.forward(15*time.Minute + time.Millisecond)
-		if _, err := f.LoginAdmin(t.Context(), "admin", bossPassword); err != nil {
+		if _, err := f.LoginAdmin(t.Context(), account.Credentials{Username: "admin", Password: bossPassword}, account.Client{}); err != nil {
 			t.Errorf("after the lock: %v", err)
 		}
 		for range 4 {
-			_, _ = f.LoginAdmin(t.Context(), "admin", "wrong password")
+			_, _ = f.LoginAdmin(t.Context(), account.Credentials{Username: "admin", Password: "wrong password"}, account.Client{})
 		}
 		f.login(t, "admin", bossPassword)
 		for range 4 { // a good login began the count anew
-			_, err := f.LoginAdmin(t.Context(), "admin", "wrong password")
+			_, err := f.LoginAdmin(t.Context(), account.Credentials{Username: "admin", Password: "wrong password"}, account.Client{})
 			want(t, err, fault.LoginFailed)
 		}
 	})
@@ -119,7 +119,7 @@ func TestGuessesAtOnceAreCounted(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 30 {
 			wg.Go(func() {
-				if _, err := f.LoginAdmin(t.Context(), "admin", "wrong password"); fault.Is(err, fault.LoginFailed) {
+				if _, err := f.LoginAdmin(t.Context(), account.Credentials{Username: "admin", Password: "wrong password"}, account.Client{}); fault.Is(err, fault.LoginFailed) {
 					mu.Lock()
 					tried++
 					mu.Unlock()
@@ -136,18 +136,18 @@ func TestGuessesAtOnceAreCounted(t *testing.T) {
 func TestChangingThePasswordSignsOut(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		f := newPanel(t, s)
-		old := must(f.LoginAdmin(t.Context(), "admin", bossPassword))(t)
-		_, err := f.ChangePassword(t.Context(), f.boss.ID, "not the password", "a new password")
+		old := must(f.LoginAdmin(t.Context(), account.Credentials{Username: "admin", Password: bossPassword}, account.Client{}))(t)
+		_, err := f.ChangePassword(t.Context(), f.boss.ID, "not the password", "a new password", account.Client{})
 		want(t, err, fault.ValidationFailed)
-		_, err = f.ChangePassword(t.Context(), f.boss.ID, bossPassword, "short")
+		_, err = f.ChangePassword(t.Context(), f.boss.ID, bossPassword, "short", account.Client{})
 		want(t, err, fault.ValidationFailed)
-		fresh := must(f.ChangePassword(t.Context(), f.boss.ID, bossPassword, "a new password"))(t) // in the same millisecond
+		fresh := must(f.ChangePassword(t.Context(), f.boss.ID, bossPassword, "a new password", account.Client{}))(t) // in the same millisecond
 		_, err = f.AuthenticateAdmin(t.Context(), old.Token.Token, 0)
 		want(t, err, fault.TokenInvalid)
 		if _, err := f.AuthenticateAdmin(t.Context(), fresh.Token.Token, 0); err != nil {
 			t.Errorf("the new token: %v", err)
 		}
-		_, err = f.LoginAdmin(t.Context(), "admin", bossPassword)
+		_, err = f.LoginAdmin(t.Context(), account.Credentials{Username: "admin", Password: bossPassword}, account.Client{})
 		want(t, err, fault.LoginFailed)
 		f.login(t, "admin", "a new password")
 	})
@@ -161,7 +161,7 @@ func TestMerchantsSeeOnlyTheirOwn(t *testing.T) {
 		if a.Platform || a.MerchantID != ma.ID || a.Can(account.MerchantRead) || !a.Can(account.AccountWrite) {
 			t.Errorf("%+v", a)
 		}
-		token := must(f.LoginAdmin(t.Context(), "owner.alpha", bossPassword))(t).Token.Token
+		token := must(f.LoginAdmin(t.Context(), account.Credentials{Username: "owner.alpha", Password: bossPassword}, account.Client{}))(t).Token.Token
 		if who := must(f.AuthenticateAdmin(t.Context(), token, ma.ID))(t); who.MerchantID != ma.ID {
 			t.Errorf("%+v", who)
 		}
@@ -169,11 +169,11 @@ func TestMerchantsSeeOnlyTheirOwn(t *testing.T) {
 		want(t, err, fault.PermissionDenied)
 
 		all := store.Page{Number: 1, Limit: 100}
-		admins, total, err := f.Admins(t.Context(), a, all)
+		admins, total, err := f.Admins(t.Context(), a, account.AdminFilter{}, all)
 		if err != nil || total != 1 || len(admins) != 1 || admins[0].ID != a.ID || admins[0].RoleName == "" {
 			t.Errorf("%+v %d %v", admins, total, err)
 		}
-		if _, total, _ := f.Admins(t.Context(), f.boss, all); total != 3 {
+		if _, total, _ := f.Admins(t.Context(), f.boss, account.AdminFilter{}, all); total != 3 {
 			t.Errorf("the platform sees %d admins", total)
 		}
 		bRoles, _, _ := f.Roles(t.Context(), b, all)
@@ -192,7 +192,7 @@ func TestMerchantsSeeOnlyTheirOwn(t *testing.T) {
 			t.Errorf("%d admins", n)
 		}
 
-		token = must(f.LoginAdmin(t.Context(), "admin", bossPassword))(t).Token.Token
+		token = must(f.LoginAdmin(t.Context(), account.Credentials{Username: "admin", Password: bossPassword}, account.Client{}))(t).Token.Token
 		for named, acting := range map[int64]int64{0: ma.ID, mb.ID: mb.ID} {
 			if who := must(f.AuthenticateAdmin(t.Context(), token, named))(t); who.MerchantID != acting || who.Named != named {
 				t.Errorf("named %d: %+v", named, who)
@@ -207,11 +207,11 @@ func TestADisabledMerchantsAdminsAreRefusedAtOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		f := newPanel(t, s)
 		m, _ := f.shop(t, "alpha")
-		token := must(f.LoginAdmin(t.Context(), "owner.alpha", bossPassword))(t).Token.Token
+		token := must(f.LoginAdmin(t.Context(), account.Credentials{Username: "owner.alpha", Password: bossPassword}, account.Client{}))(t).Token.Token
 		changed := must(f.ChangeMerchant(t.Context(), m.ID, account.MerchantChange{Version: 1, Name: "alpha", Disabled: true}))(t)
 		_, err := f.AuthenticateAdmin(t.Context(), token, 0)
 		want(t, err, fault.MerchantDisabled)
-		_, err = f.LoginAdmin(t.Context(), "owner.alpha", bossPassword)
+		_, err = f.LoginAdmin(t.Context(), account.Credentials{Username: "owner.alpha", Password: bossPassword}, account.Client{})
 		want(t, err, fault.MerchantDisabled)
 		_, err = f.ChangeMerchant(t.Context(), m.ID, account.MerchantChange{Version: 1, Name: "alpha"})
 		want(t, err, fault.StaleVersion)
@@ -273,7 +273,7 @@ func TestChangesOfAdminsAndRolesCountAtOnce(t *testing.T) {
 		_, owner := f.shop(t, "alpha")
 		role := must(f.AddRole(t.Context(), owner, account.RoleInput{Name: "客服", Permissions: []account.Permission{account.OrderRead}}))(t)
 		clerk := must(f.AddAdmin(t.Context(), owner, account.AdminInput{Username: "clerk", Password: bossPassword, RoleID: role.ID}))(t)
-		token := must(f.LoginAdmin(t.Context(), "clerk", bossPassword))(t).Token.Token
+		token := must(f.LoginAdmin(t.Context(), account.Credentials{Username: "clerk", Password: bossPassword}, account.Client{}))(t).Token.Token
 		other := f.replica(t, secret)
 		if who := must(other.AuthenticateAdmin(t.Context(), token, 0))(t); !who.Can(account.OrderRead) || who.Can(account.OrderWrite) {
 			t.Errorf("%+v", who)
@@ -289,7 +289,7 @@ func TestChangesOfAdminsAndRolesCountAtOnce(t *testing.T) {
 		changed := must(f.ChangeAdmin(t.Context(), owner, clerk.ID, account.AdminChange{Version: 1, Disabled: &yes}))(t)
 		_, err = other.AuthenticateAdmin(t.Context(), token, 0)
 		want(t, err, fault.TokenInvalid)
-		_, err = f.LoginAdmin(t.Context(), "clerk", bossPassword)
+		_, err = f.LoginAdmin(t.Context(), account.Credentials{Username: "clerk", Password: bossPassword}, account.Client{})
 		want(t, err, fault.PermissionDenied)
 		_, err = f.ChangeAdmin(t.Context(), owner, clerk.ID, account.AdminChange{Version: 1, Disabled: &no})
 		want(t, err, fault.StaleVersion)

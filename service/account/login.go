@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 )
@@ -29,18 +30,22 @@ type AdminToken struct {
 	Admin AdminIdentity
 }
 
-// LoginAdmin makes a token for an admin. Errors: login_failed (also for an unknown username, in the same time), login_locked
-// after five failures, permission_denied for a disabled admin, merchant_disabled.
-func (a *Accounts) LoginAdmin(ctx context.Context, username, password string) (AdminToken, error) {
-	username = strings.ToLower(strings.TrimSpace(username))
-	row, err := a.checkPassword(ctx, "username = ?", username, password)
+// Credentials are what an admin logs in with. TOTP is a code of the second factor or a recovery code, for those who have one.
+type Credentials struct{ Username, Password, TOTP string }
+
+// LoginAdmin makes a token for an admin and keeps its session. Errors: login_failed (also for an unknown username, in the same
+// time), login_locked after five failures, totp_required and totp_invalid where the second factor is on, permission_denied for a
+// disabled admin, merchant_disabled.
+func (a *Accounts) LoginAdmin(ctx context.Context, in Credentials, from Client) (AdminToken, error) {
+	username := strings.ToLower(strings.TrimSpace(in.Username))
+	row, err := a.checkPassword(ctx, "username = ?", username, in.Password, func(row model.Admin) error { return a.secondFactor(ctx, row.ID, in.TOTP) })
 	if err != nil {
 		return AdminToken{}, err
 	}
-	return a.issueAdmin(ctx, row)
+	return a.issueAdmin(ctx, row, from)
 }
 
-func (a *Accounts) issueAdmin(ctx context.Context, row model.Admin) (AdminToken, error) {
+func (a *Accounts) issueAdmin(ctx context.Context, row model.Admin, from Client) (AdminToken, error) {
 	at := max(a.now(), row.TokensFrom)
 	t, err := a.issue(kindAdmin, row.ID, at, AdminLogin)
 	if err != nil {
@@ -50,12 +55,16 @@ func (a *Accounts) issueAdmin(ctx context.Context, row model.Admin) (AdminToken,
 	if fault.Is(err, fault.TokenInvalid) { // disabled
 		return AdminToken{}, fault.New(fault.PermissionDenied).Say("账号已停用", "This account is disabled")
 	}
-	return AdminToken{t, who}, err
+	if err != nil {
+		return AdminToken{}, err
+	}
+	return AdminToken{t, who}, a.sessions.open(ctx, row.ID, t.ref, at, from)
 }
 
-// checkPassword finds an admin and checks the password, counting failures. Whoever waits for a turn to hash is not read before:
-// so a flood of guesses at once cannot get past the lock.
-func (a *Accounts) checkPassword(ctx context.Context, where string, arg any, password string) (model.Admin, error) {
+// checkPassword finds an admin and checks the password, and then what second asks for, counting failures of both. Only what passes
+// both begins the count anew: else a known password would leave any number of guesses at the second. Whoever waits for a turn to
+// hash is not read before: so a flood of guesses at once cannot get past the lock.
+func (a *Accounts) checkPassword(ctx context.Context, where string, arg any, password string, second func(model.Admin) error) (model.Admin, error) {
 	release, err := a.hashTurn(ctx)
 	if err != nil {
 		return model.Admin{}, err
@@ -78,7 +87,14 @@ func (a *Accounts) checkPassword(ctx context.Context, where string, arg any, pas
 	case err != nil:
 		return row, err
 	case !ok:
-		return row, a.countFailure(ctx, row.ID)
+		return row, a.countFailure(ctx, row.ID, fault.LoginFailed)
+	}
+	err = second(row)
+	switch {
+	case fault.Is(err, fault.TOTPInvalid):
+		return row, a.countFailure(ctx, row.ID, fault.TOTPInvalid)
+	case err != nil:
+		return row, err
 	case row.FailedCount > 0:
 		err = a.store.Tx(ctx, func(tx *store.Tx) error {
 			return tx.Exec("UPDATE admins SET failed_count = 0, locked_until = 0 WHERE id = ?", row.ID).Error
@@ -87,9 +103,9 @@ func (a *Accounts) checkPassword(ctx context.Context, where string, arg any, pas
 	return row, err
 }
 
-// countFailure returns login_failed, or what kept it from counting. locked_until is set before failed_count because MySQL
+// countFailure returns the code, or what kept it from counting. locked_until is set before failed_count because MySQL
 // evaluates assignments from left to right with the new values, where SQLite uses the old ones throughout.
-func (a *Accounts) countFailure(ctx context.Context, id int64) error {
+func (a *Accounts) countFailure(ctx context.Context, id int64, code fault.Code) error {
 	err := a.store.Tx(ctx, func(tx *store.Tx) error {
 		return tx.Exec(`UPDATE admins SET
 			locked_until = CASE WHEN failed_count + 1 >= ? THEN ? ELSE locked_until END,
@@ -99,7 +115,7 @@ func (a *Accounts) countFailure(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	return fault.New(fault.LoginFailed)
+	return fault.New(code)
 }
 
 // strangers counts failures of usernames that do not exist, so that being locked does not tell which do. It is a courtesy to
@@ -144,13 +160,13 @@ func (a *Accounts) refuseStranger(name, password string) error {
 
 // ChangePassword replaces the caller's password and signs out everywhere; the token that comes back works on. A wrong old
 // password is validation_failed and counts like a failed login.
-func (a *Accounts) ChangePassword(ctx context.Context, id int64, oldPassword, newPassword string) (AdminToken, error) {
+func (a *Accounts) ChangePassword(ctx context.Context, id int64, oldPassword, newPassword string, from Client) (AdminToken, error) {
 	v := newCheck()
 	v.password("new_password", newPassword)
 	if err := v.err(); err != nil {
 		return AdminToken{}, err
 	}
-	row, err := a.checkPassword(ctx, "id = ?", id, oldPassword)
+	row, err := a.checkPassword(ctx, "id = ?", id, oldPassword, func(model.Admin) error { return nil })
 	if fault.Is(err, fault.LoginFailed) {
 		return AdminToken{}, fault.New(fault.ValidationFailed).With("old_password", fault.FieldFormat, "原密码不正确", "the old password is wrong")
 	}
@@ -166,15 +182,23 @@ func (a *Accounts) ChangePassword(ctx context.Context, id int64, oldPassword, ne
 	err = a.store.Tx(ctx, func(tx *store.Tx) error {
 		n, err := tx.Affected("UPDATE admins SET password_hash = ?, tokens_from = ?, version = version + 1, updated_at = ? WHERE id = ? AND version = ?",
 			hash, row.TokensFrom, a.now(), id, row.Version)
-		if err == nil && n == 0 {
+		if err != nil {
+			return err
+		}
+		if n == 0 {
 			return fault.New(fault.StaleVersion)
 		}
-		return err
+		err = changelog.Record(tx, changelog.Admin, id,
+			map[string]any{"merchant_id": row.MerchantID, "password_hash": row.PasswordHash}, map[string]any{"password_hash": hash})
+		if err != nil {
+			return err
+		}
+		return a.endSessions(tx, "admin_id = ?", id)
 	})
 	if err != nil {
 		return AdminToken{}, err
 	}
-	return a.issueAdmin(ctx, row)
+	return a.issueAdmin(ctx, row, from)
 }
 
 // AuthenticateAdmin returns whose token it is and what they may do, read anew each time, so that a disabled admin, a changed role
@@ -186,6 +210,9 @@ func (a *Accounts) AuthenticateAdmin(ctx context.Context, token string, merchant
 		return AdminIdentity{}, err
 	}
 	who, err := a.adminIdentity(ctx, id, model.Time(c.IssuedMS), merchantID)
+	if err == nil {
+		a.sessions.note(c.ID)
+	}
 	who.Token = c.ref()
 	return who, err
 }

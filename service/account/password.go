@@ -102,18 +102,4 @@ func verify(encoded, password string) (bool, error) {
 }
 
 // newPassword makes a password of 20 characters that are easy to read and to type.
-func newPassword() string {
-	const letters = "23456789abcdefghjkmnpqrstuvwxyz"
-	b := make([]byte, 20)
-	for i := range b {
-		for { // without the bias of a remainder
-			var one [1]byte
-			_, _ = rand.Read(one[:]) // never fails
-			if int(one[0]) < 256/len(letters)*len(letters) {
-				b[i] = letters[int(one[0])%len(letters)]
-				break
-			}
-		}
-	}
-	return string(b)
-}
+func newPassword() string { return randomText(20) }

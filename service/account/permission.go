@@ -7,27 +7,33 @@ type Permission string
 
 // The permissions. Reading is never implied by writing: a role names both.
 const (
-	CatalogRead   Permission = "catalog:read"
-	CatalogWrite  Permission = "catalog:write"
-	StockWrite    Permission = "stock:write"
-	CouponRead    Permission = "coupon:read"
-	CouponWrite   Permission = "coupon:write"
-	ShippingRead  Permission = "shipping:read"
-	ShippingWrite Permission = "shipping:write"
-	OrderRead     Permission = "order:read"
-	OrderWrite    Permission = "order:write"
-	RefundWrite   Permission = "refund:write"
-	TimeoutRead   Permission = "timeout:read"
-	TimeoutWrite  Permission = "timeout:write"
-	MessageRead   Permission = "message:read"
-	MessageWrite  Permission = "message:write"
-	AnomalyRead   Permission = "anomaly:read"
-	AnomalyWrite  Permission = "anomaly:write"
-	ReportRead    Permission = "report:read"
-	AccountRead   Permission = "account:read"
-	AccountWrite  Permission = "account:write"
-	MerchantRead  Permission = "merchant:read"
-	MerchantWrite Permission = "merchant:write"
+	CatalogRead    Permission = "catalog:read"
+	CatalogWrite   Permission = "catalog:write"
+	StockWrite     Permission = "stock:write"
+	CouponRead     Permission = "coupon:read"
+	CouponWrite    Permission = "coupon:write"
+	ShippingRead   Permission = "shipping:read"
+	ShippingWrite  Permission = "shipping:write"
+	OrderRead      Permission = "order:read"
+	OrderWrite     Permission = "order:write"
+	RefundWrite    Permission = "refund:write"
+	TimeoutRead    Permission = "timeout:read"
+	TimeoutWrite   Permission = "timeout:write"
+	MessageRead    Permission = "message:read"
+	MessageWrite   Permission = "message:write"
+	AnomalyRead    Permission = "anomaly:read"
+	AnomalyWrite   Permission = "anomaly:write"
+	ReviewRead     Permission = "review:read"
+	ReviewWrite    Permission = "review:write"
+	ReportRead     Permission = "report:read"
+	ShopRead       Permission = "shop:read"
+	ShopWrite      Permission = "shop:write"
+	AccountRead    Permission = "account:read"
+	AccountWrite   Permission = "account:write"
+	MerchantRead   Permission = "merchant:read"
+	MerchantWrite  Permission = "merchant:write"
+	SubscribeRead  Permission = "subscribe:read"
+	SubscribeWrite Permission = "subscribe:write"
 )
 
 // PermissionInfo describes a permission for people.
@@ -58,9 +64,15 @@ var permissions = []PermissionInfo{
 	{Permission: MessageWrite, ZH: "重试或跳过消息", EN: "Retry or skip messages"},
 	{Permission: AnomalyRead, ZH: "查看资金异常", EN: "See anomalies"},
 	{Permission: AnomalyWrite, ZH: "处理资金异常", EN: "Resolve anomalies"},
+	{Permission: ReviewRead, ZH: "查看评价与待审内容", EN: "See reviews and held content"},
+	{Permission: ReviewWrite, ZH: "回复、隐藏评价，审核内容", EN: "Answer and hide reviews, decide on held content"},
 	{Permission: ReportRead, ZH: "查看报表", EN: "See reports"},
-	{Permission: AccountRead, ZH: "查看管理员与角色", EN: "See admins and roles"},
+	{Permission: ShopRead, ZH: "查看店铺设置", EN: "See the shop's settings"},
+	{Permission: ShopWrite, ZH: "编辑店铺设置", EN: "Edit the shop's settings"},
+	{Permission: AccountRead, ZH: "查看管理员、角色与操作日志", EN: "See admins, roles and the change log"},
 	{Permission: AccountWrite, ZH: "编辑管理员与角色", EN: "Edit admins and roles"},
+	{Permission: SubscribeRead, ZH: "查看订阅消息", EN: "See subscribe messages", PlatformOnly: true},
+	{Permission: SubscribeWrite, ZH: "编辑订阅消息模板", EN: "Edit the templates of subscribe messages", PlatformOnly: true},
 	{Permission: MerchantRead, ZH: "查看商家", EN: "See merchants", PlatformOnly: true},
 	{Permission: MerchantWrite, ZH: "编辑商家", EN: "Edit merchants", PlatformOnly: true},
 }

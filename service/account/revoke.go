@@ -60,6 +60,15 @@ func (r *revocations) add(ctx context.Context, t TokenRef) error {
 	return nil
 }
 
+// know keeps in memory what a transaction has revoked.
+func (r *revocations) know(tokens []model.RevokedToken) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range tokens {
+		r.jtis[t.JTI] = t.ExpiresAt
+	}
+}
+
 // refresh reads what was revoked since the last time.
 func (r *revocations) refresh(ctx context.Context) error {
 	r.mu.RLock()

@@ -3,11 +3,14 @@ package account
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 )
@@ -28,9 +31,13 @@ type RoleInfo struct {
 	model.Role
 
 	Allows []Permission
+	// Admins is how many have it, as Roles and Role count them.
+	Admins int64
 }
 
-func roleInfo(r model.Role) RoleInfo { return RoleInfo{r, expand(permissionsOf(r), r.MerchantID == 0)} }
+func roleInfo(r model.Role) RoleInfo {
+	return RoleInfo{Role: r, Allows: expand(permissionsOf(r), r.MerchantID == 0)}
+}
 
 // Roles lists the roles in the caller's scope by id.
 func (a *Accounts) Roles(ctx context.Context, by AdminIdentity, page store.Page) ([]RoleInfo, int64, error) {
@@ -43,11 +50,48 @@ func (a *Accounts) Roles(ctx context.Context, by AdminIdentity, page store.Page)
 	if err := q.Session(&gorm.Session{}).Order("id").Limit(page.Limit).Offset(page.Offset()).Find(&rows).Error; err != nil {
 		return nil, 0, store.Classify(err)
 	}
+	out, err := a.roleInfos(ctx, rows)
+	return out, total, err
+}
+
+// Role returns one role in the caller's scope.
+func (a *Accounts) Role(ctx context.Context, by AdminIdentity, id int64) (RoleInfo, error) {
+	var row model.Role
+	err := by.within(a.store.Read(ctx)).Where("id = ? AND deleted_at = 0", id).Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return RoleInfo{}, fault.New(fault.NotFoundError)
+	}
+	if err != nil {
+		return RoleInfo{}, store.Classify(err)
+	}
+	infos, err := a.roleInfos(ctx, []model.Role{row})
+	if err != nil {
+		return RoleInfo{}, err
+	}
+	return infos[0], nil
+}
+
+// roleInfos adds how many admins have each role.
+func (a *Accounts) roleInfos(ctx context.Context, rows []model.Role) ([]RoleInfo, error) {
+	ids := make([]int64, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	var counts []struct{ RoleID, N int64 }
+	err := a.store.Read(ctx).Raw("SELECT role_id, COUNT(*) AS n FROM admins WHERE role_id IN ? GROUP BY role_id", ids).Scan(&counts).Error
+	if err != nil {
+		return nil, store.Classify(err)
+	}
 	out := make([]RoleInfo, len(rows))
 	for i, r := range rows {
 		out[i] = roleInfo(r)
+		for _, c := range counts {
+			if c.RoleID == r.ID {
+				out[i].Admins = c.N
+			}
+		}
 	}
-	return out, total, nil
+	return out, nil
 }
 
 // RoleInput is a role's name and permissions. MerchantID is heeded for new roles only and as for AdminInput.
@@ -96,7 +140,10 @@ func (a *Accounts) AddRole(ctx context.Context, by AdminIdentity, in RoleInput) 
 		if err := merchantExists(tx.DB, owner, "merchant_id"); err != nil {
 			return err
 		}
-		return tx.Create(&row).Error
+		if err := tx.Create(&row).Error; err != nil {
+			return err
+		}
+		return changelog.Record(tx, changelog.Role, row.ID, nil, row)
 	})
 	return roleInfo(row), nameTaken(err)
 }
@@ -113,14 +160,8 @@ func nameTaken(err error) error {
 func (a *Accounts) ChangeRole(ctx context.Context, by AdminIdentity, id, version int64, in RoleInput) (RoleInfo, error) {
 	var row model.Role
 	err := a.store.Tx(ctx, func(tx *store.Tx) error {
-		err := by.within(tx.DB).Where("id = ? AND deleted_at = 0", id).Take(&row).Error
-		if errors.Is(err, gorm.ErrRecordNotFound) {
-			return fault.New(fault.NotFoundError)
-		}
-		if err != nil {
-			return err
-		}
-		if err := by.mayGrant(expand(permissionsOf(row), row.MerchantID == 0)); err != nil {
+		var err error
+		if row, err = roleToChange(tx, by, id); err != nil {
 			return err
 		}
 		if err := in.check(by, row.MerchantID == 0); err != nil {
@@ -133,6 +174,7 @@ func (a *Accounts) ChangeRole(ctx context.Context, by AdminIdentity, id, version
 		if own == id && !slices.Contains(in.Permissions, AccountWrite) {
 			return fault.New(fault.PermissionDenied).Say("不能移除自己角色的 account:write", "You cannot take account:write from your own role")
 		}
+		was := row
 		row.Name, row.Permissions = in.Name, textsOf(in.Permissions)
 		row.ChangedAt = max(a.now(), row.ChangedAt)
 		res := tx.Model(&row).Where("version = ?", version).Select("name", "permissions", "version", "changed_at").
@@ -140,8 +182,63 @@ func (a *Accounts) ChangeRole(ctx context.Context, by AdminIdentity, id, version
 		if res.Error == nil && res.RowsAffected == 0 {
 			return fault.New(fault.StaleVersion)
 		}
+		if res.Error != nil {
+			return res.Error
+		}
 		row.Version = version + 1
-		return res.Error
+		return changelog.Record(tx, changelog.Role, id, was, row)
 	})
-	return roleInfo(row), nameTaken(err)
+	if err != nil {
+		return RoleInfo{}, nameTaken(err)
+	}
+	infos, err := a.roleInfos(ctx, []model.Role{row})
+	if err != nil {
+		return RoleInfo{}, err
+	}
+	return infos[0], nil
+}
+
+// roleToChange reads a role in the caller's scope under its row lock, if it allows no more than the caller may.
+func roleToChange(tx *store.Tx, by AdminIdentity, id int64) (model.Role, error) {
+	var row model.Role
+	err := by.within(locking(tx)).Where("id = ? AND deleted_at = 0", id).Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return row, fault.New(fault.NotFoundError)
+	}
+	if err != nil {
+		return row, err
+	}
+	return row, by.mayGrant(expand(permissionsOf(row), row.MerchantID == 0))
+}
+
+// locking reads rows under their locks.
+func locking(tx *store.Tx) *gorm.DB {
+	return tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
+}
+
+// DeleteRole removes a role that no admin has, disabled ones included; who gives it to somebody meanwhile waits for its lock and finds it
+// gone. stale_version, in_use.
+func (a *Accounts) DeleteRole(ctx context.Context, by AdminIdentity, id, version int64) error {
+	return a.store.Tx(ctx, func(tx *store.Tx) error {
+		row, err := roleToChange(tx, by, id)
+		if err != nil {
+			return err
+		}
+		var holders int64
+		if err := tx.Raw("SELECT COUNT(*) FROM admins WHERE role_id = ?", id).Scan(&holders).Error; err != nil {
+			return err
+		}
+		if holders > 0 {
+			return fault.New(fault.InUse).Say(fmt.Sprintf("还有 %d 位管理员拥有此角色，请先给他们别的角色", holders),
+				fmt.Sprintf("%d admins have this role; give them another one first", holders))
+		}
+		n, err := tx.Affected("DELETE FROM roles WHERE id = ? AND version = ?", id, version)
+		if err == nil && n == 0 {
+			err = fault.New(fault.StaleVersion)
+		}
+		if err != nil {
+			return err
+		}
+		return changelog.Record(tx, changelog.Role, id, row, nil)
+	})
 }

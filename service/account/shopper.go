@@ -3,8 +3,6 @@ package account
 import (
 	"context"
 	"errors"
-	"net/url"
-	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -75,8 +73,10 @@ func (a *Accounts) shopperBy(ctx context.Context, where string, arg any) (model.
 type Profile struct {
 	ID               int64
 	Nickname, Avatar string
-	Phone            string // masked; empty where none is known
-	CreatedAt        model.Time
+	// NicknamePending is a nickname that is held: nobody else sees it yet.
+	NicknamePending string
+	Phone           string // masked; empty where none is known
+	CreatedAt       model.Time
 }
 
 // Me returns the shopper's profile.
@@ -85,37 +85,11 @@ func (a *Accounts) Me(ctx context.Context, shopperID int64) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
-	return Profile{ID: s.ID, Nickname: s.Nickname, Avatar: s.Avatar, Phone: a.masked(s), CreatedAt: s.CreatedAt}, nil
-}
-
-// ProfileInput is what a shopper changes; nil leaves a field as it is.
-type ProfileInput struct{ Nickname, Avatar *string }
-
-// ChangeProfile changes nickname (1–32 characters) and avatar (a picture's URL, or empty for none).
-func (a *Accounts) ChangeProfile(ctx context.Context, shopperID int64, in ProfileInput) (Profile, error) {
-	v := newCheck()
-	set := map[string]any{"updated_at": a.now()}
-	if in.Nickname != nil {
-		v.line("nickname", in.Nickname, 1, 32)
-		set["nickname"] = *in.Nickname
-	}
-	if in.Avatar != nil {
-		v.line("avatar", in.Avatar, 0, 512)
-		if u, err := url.Parse(*in.Avatar); *in.Avatar != "" && (err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http")) {
-			v.wrong.With("avatar", fault.FieldFormat, "必须是 http(s) 地址", "must be an http(s) URL")
-		}
-		set["avatar"] = *in.Avatar
-	}
-	if err := v.err(); err != nil {
-		return Profile{}, err
-	}
-	err := a.store.Tx(ctx, func(tx *store.Tx) error {
-		return tx.Model(&model.Shopper{}).Where("id = ?", shopperID).Updates(set).Error
-	})
+	pending, err := a.content.Pending(ctx, model.HoldNickname, shopperID)
 	if err != nil {
 		return Profile{}, err
 	}
-	return a.Me(ctx, shopperID)
+	return Profile{ID: s.ID, Nickname: s.Nickname, Avatar: s.Avatar, NicknamePending: pending, Phone: a.masked(s), CreatedAt: s.CreatedAt}, nil
 }
 
 // SetPhone exchanges a code of the phone button and keeps the number, sealed. A code that WeChat does not take is
@@ -135,7 +109,7 @@ func (a *Accounts) SetPhone(ctx context.Context, shopperID int64, code string) (
 	}
 	err = a.store.Tx(ctx, func(tx *store.Tx) error {
 		return tx.Exec("UPDATE shoppers SET phone_cipher = ?, phone_tail = ?, updated_at = ? WHERE id = ?",
-			a.keys.sealPhone(shopperID, number), tail(number), a.now(), shopperID).Error
+			a.keys.phone.seal(shopperOwner(shopperID), number), tail(number), a.now(), shopperID).Error
 	})
 	if err != nil {
 		return Profile{}, err
@@ -148,7 +122,7 @@ func (a *Accounts) masked(s model.Shopper) string {
 	if s.PhoneCipher == "" {
 		return ""
 	}
-	number, err := a.keys.openPhone(s.ID, s.PhoneCipher)
+	number, err := a.keys.phone.open(shopperOwner(s.ID), s.PhoneCipher)
 	if err != nil || len(number) < 8 {
 		return "****" + s.PhoneTail
 	}

@@ -28,6 +28,8 @@ const (
 type Token struct {
 	Token     string
 	ExpiresAt model.Time
+
+	ref TokenRef
 }
 
 type claims struct {
@@ -48,7 +50,7 @@ func (a *Accounts) issue(kind string, id int64, at model.Time, lasts time.Durati
 		},
 		Kind: kind, IssuedMS: int64(at),
 	}).SignedString(a.keys.token)
-	return Token{text, expires}, err
+	return Token{text, expires, TokenRef{hex.EncodeToString(jti[:]), expires}}, err
 }
 
 // parse checks a token's signature, algorithm, kind, expiry and revocation.

@@ -16,15 +16,24 @@ import (
 	"github.com/tidemall/tidemall/config"
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/account"
+	"github.com/tidemall/tidemall/service/aftersale"
+	"github.com/tidemall/tidemall/service/callback"
 	"github.com/tidemall/tidemall/service/cart"
 	"github.com/tidemall/tidemall/service/catalog"
+	"github.com/tidemall/tidemall/service/changelog"
+	"github.com/tidemall/tidemall/service/content"
 	"github.com/tidemall/tidemall/service/coupon"
 	"github.com/tidemall/tidemall/service/deadline"
 	"github.com/tidemall/tidemall/service/event"
 	"github.com/tidemall/tidemall/service/file"
+	"github.com/tidemall/tidemall/service/job"
+	"github.com/tidemall/tidemall/service/notice"
 	"github.com/tidemall/tidemall/service/order"
+	"github.com/tidemall/tidemall/service/payment/reconcile"
 	"github.com/tidemall/tidemall/service/policy"
+	"github.com/tidemall/tidemall/service/review"
 	"github.com/tidemall/tidemall/service/shipping"
+	"github.com/tidemall/tidemall/service/shop"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/telemetry"
 	"github.com/tidemall/tidemall/service/wechat"
@@ -42,6 +51,7 @@ type App struct {
 	Redis    redis.UniversalClient // nil without Redis
 	Engine   *timeout.Engine
 	WeChat   *wechat.Client
+	Content  *content.Service
 	Accounts *account.Accounts
 	Catalog  *catalog.Catalog
 	Files    *file.Files
@@ -50,15 +60,30 @@ type App struct {
 	Shipping *shipping.Service
 	Policies *policy.Policies
 	Orders   *order.Service
+	Reviews  *review.Service
 	Relay    *event.Relay
-	Retimer  *order.Retimer
+	Centre   *order.Centre
+	Tails    *order.TailFiller
+	Notices  *notice.Service
+	// Aftersales is what shoppers ask for after paying.
+	Aftersales *aftersale.Service
+	Bills      *reconcile.Service
+	Callbacks  *callback.Recorder
+	Jobs       *job.Service
 	// Deadlines is the timeout module as the panel sees it.
 	Deadlines *deadline.Board
+	// Changes is the log of what admins changed.
+	Changes *changelog.Service
+	// Settings is what merchants say of their shops.
+	Settings *shop.Service
 
 	// SandboxURL is where the simulator answers that stands in for WeChat; empty with the real one.
 	SandboxURL string
 	// FirstPassword is the generated password of the platform administrator if this start made one; to be shown once.
 	FirstPassword string
+
+	private *file.Private
+	worker  *job.Runner
 
 	node  string // this process among the replicas
 	parts []part // in the order of their start
@@ -111,11 +136,15 @@ func (a *App) wire(ctx context.Context) error {
 	if err := cfg.EnsureSecret(); err != nil {
 		return err
 	}
-	var err error
-	if a.Accounts, err = account.New(account.Options{Store: s, WeChat: a.WeChat, Secret: cfg.Secret, Now: now, Log: log}); err != nil {
+	if err := a.openFiles(ctx); err != nil {
 		return err
 	}
-	if err := a.openFiles(ctx); err != nil {
+	a.Content = content.New(content.Deps{Store: s, Now: now, Log: log, WeChat: a.WeChat, Tasks: a.Engine, Pictures: a.Files})
+	var err error
+	a.Accounts, err = account.New(account.Options{
+		Store: s, WeChat: a.WeChat, Content: a.Content, Secret: cfg.Secret, FormerSecrets: cfg.SecretPrevious, Now: now, Log: log,
+	})
+	if err != nil {
 		return err
 	}
 	if a.Catalog, err = catalog.New(s, now, log, a.Files); err != nil {
@@ -123,25 +152,66 @@ func (a *App) wire(ctx context.Context) error {
 	}
 	a.Carts, a.Coupons, a.Shipping = cart.New(s, now), coupon.New(s, now), shipping.New(s, now)
 	a.Policies = policy.New(s, now, log)
+	a.Settings = &shop.Service{Store: s, Now: now, Pictures: a.Files}
+	a.Changes = changelog.New(changelog.Deps{Store: s, Now: now, Log: log, Days: cfg.Admin.ChangeLogDays})
+	a.wireOrders()
+	a.registerEffects()
+	if err := a.registerKinds(); err != nil {
+		return err
+	}
+	subscribers, topics := a.subscribers()
+	a.Relay = event.NewRelay(s, now, log, topics, subscribers...)
+	a.Relay.Trace(a.Traces.Tracer("service/event"))
+	return errors.Join(a.Metrics.Register(a.Relay), a.Metrics.Register(a.Callbacks))
+}
+
+// wireOrders makes the order service and those that stand on it.
+func (a *App) wireOrders() {
+	cfg, s, now, log := a.Config, a.Store, a.Now, a.Log
+	const day = 24 * time.Hour
+	tracer := a.Traces.Tracer("service/order")
 	a.Orders = order.New(order.Deps{
-		Store: s, Now: now, Log: log, Catalog: a.Catalog, Policies: a.Policies, Tasks: a.Engine, WeChat: order.SpanWeChat(a.WeChat, a.Traces.Tracer("service/order")),
-		Relayed: func() { a.Relay.Wake() }, Rows: a.countRows(), MaxUnpaid: int64(cfg.Order.MaxUnpaid), Zone: cfg.Zone(),
-		Tracer: a.Traces.Tracer("service/order"),
+		Store: s, Now: now, Log: log, Catalog: a.Catalog, Policies: a.Policies, Tasks: a.Engine, WeChat: order.SpanWeChat(a.WeChat, tracer),
+		Content: a.Content, Relayed: func() { a.Relay.Wake() }, Rows: a.countRows(), MaxUnpaid: int64(cfg.Order.MaxUnpaid),
+		ReviewFor: time.Duration(cfg.Order.ReviewDays) * day, AftersaleWindow: time.Duration(cfg.Order.AftersaleDays) * day,
+		Zone: cfg.Zone(), Tracer: tracer,
 	})
-	a.Retimer = order.NewRetimer(a.Orders, a.Policies)
-	for _, k := range a.Orders.Kinds() {
+	a.Tails = &order.TailFiller{Store: s, Log: log}
+	a.Centre = order.NewCentre(order.CentreOptions{Store: s, Now: now, Log: log, WeChat: a.WeChat, Path: cfg.WeChat.OrderPath})
+	a.Aftersales = aftersale.New(s, now, a.Orders)
+	a.Reviews = review.New(review.Deps{Store: s, Now: now, Orders: a.Orders, Content: a.Content, Shelf: a.Catalog, Pictures: a.Files})
+	a.Notices = notice.New(notice.Deps{Store: s, Now: now, Log: log, WeChat: a.WeChat, Tasks: a.Engine, Zone: cfg.Zone()})
+	a.Callbacks = callback.New(callback.Deps{Store: s, Now: now, Log: log})
+	a.Jobs = job.New(job.Deps{
+		Store: s, Now: now, Log: log, Files: a.private, Orders: a.Orders, Products: a.Catalog, Policies: a.Policies, Pictures: a.Files, Zone: cfg.Zone(),
+	})
+	a.worker = job.NewRunner(a.Jobs)
+	a.Bills = reconcile.New(reconcile.Deps{Store: s, Now: now, Log: log, WeChat: a.WeChat, Orders: settler{a.Orders}, Tasks: a.Engine})
+}
+
+// registerEffects says what becomes of things whose text or picture was held.
+func (a *App) registerEffects() {
+	a.Content.Register(model.HoldNickname, a.Accounts.NicknameEffect())
+	a.Content.Register(model.HoldAvatar, a.Accounts.AvatarEffect())
+	a.Content.Register(model.HoldRemark, a.Orders.RemarkEffect())
+	a.Content.Register(model.HoldReview, a.Reviews.Effect())
+	a.Content.Register(model.HoldPicture, a.Reviews.Effect())
+}
+
+// registerKinds gives the timeout module everybody's deadlines.
+func (a *App) registerKinds() error {
+	kinds := slices.Concat(a.Orders.Kinds(), a.Content.Kinds(), a.Bills.Kinds(), []timeout.Kind{a.Notices.TimeoutKind()})
+	for _, k := range kinds {
 		if err := a.Engine.Register(k); err != nil {
 			return err
 		}
 	}
-	a.Deadlines = deadline.New(s, a.Engine, map[string]string{
+	a.Deadlines = deadline.New(a.Store, a.Engine, map[string]string{
 		order.KindPay: "orders", order.KindClosing: "orders", order.KindQuery: "payment_attempts", order.KindRefund: "refunds",
 		order.KindRemind: "orders", order.KindShip: "orders", order.KindConfirm: "orders", order.KindAftersale: "aftersales",
+		order.KindUpload: "orders", content.Kind: "content_holds", notice.Kind: "subscribe_messages",
 	})
-	subscribers, topics := a.subscribers()
-	a.Relay = event.NewRelay(s, now, log, topics, subscribers...)
-	a.Relay.Trace(a.Traces.Tracer("service/event"))
-	return a.Metrics.Register(a.Relay)
+	return nil
 }
 
 // Start fills an empty shop and starts the components, each once those that it needs run: what follows the database (so that the
@@ -153,12 +223,18 @@ func (a *App) Start(ctx context.Context) error {
 		stop  func(context.Context) error
 	}{
 		{"first things", a.fill, nil},
+		{"callbacks", a.Callbacks.Start, a.Callbacks.Stop},
 		{"revoked tokens", a.Accounts.Start, func(context.Context) error { a.Accounts.Stop(); return nil }},
 		{"timeout policies", a.Policies.Start, func(context.Context) error { a.Policies.Stop(); return nil }},
 		{"catalogue and search", a.Catalog.Start, func(context.Context) error { return a.Catalog.Stop() }},
 		{"relay", a.Relay.Start, a.Relay.Stop},
 		{"deadlines", a.Engine.Start, a.Engine.Stop},
-		{"re-timing", a.Retimer.Start, a.Retimer.Stop},
+		{"bills", a.Bills.Start, nil},
+		{"jobs", a.worker.Start, a.worker.Stop},
+		{"order centre", a.Centre.Start, a.Centre.Stop},
+		{"tails of phone numbers", a.Tails.Start, a.Tails.Stop},
+		{"change log", a.Changes.Start, func(context.Context) error { a.Changes.Stop(); return nil }},
+		{"old subscribe messages", a.Notices.Start, func(context.Context) error { a.Notices.Stop(); return nil }},
 	} {
 		if err := step.start(ctx); err != nil {
 			return fmt.Errorf("starting %s: %w", step.name, err)

@@ -23,7 +23,7 @@ func (a *App) fill(ctx context.Context) error {
 		a.FirstPassword = password
 	}
 	if a.Config.Demo {
-		filler := demo.Filler{Store: a.Store, Now: a.Now, Log: a.Log, Catalog: a.Catalog, Merchants: a.Accounts, Pictures: a.Files}
+		filler := demo.Filler{Store: a.Store, Now: a.Now, Log: a.Log, Catalog: a.Catalog, Merchants: a.Accounts, Pictures: a.Files, Simulated: a.Config.SandboxStandsIn()}
 		if _, err := filler.Fill(ctx); err != nil {
 			return err
 		}

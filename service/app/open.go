@@ -31,6 +31,8 @@ const (
 	// databasePatience is how long a start waits for a database that does not answer yet.
 	databasePatience = 60 * time.Second
 	sandboxPatience  = 30 * time.Second
+	// pushPath is where the router takes WeChat's message pushes.
+	pushPath = "/notify/wechat/push"
 )
 
 // OpenStore opens the configured database: MySQL, or SQLite in data_dir. A MySQL that does not answer is asked again for up to
@@ -154,7 +156,7 @@ func (a *App) openWeChat(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	wc.NotifyBaseURL = cfg.NotifyBaseURL
+	wc.NotifyBaseURL, wc.PayMode = cfg.NotifyBaseURL, cfg.PayMode
 	prefix, err := a.installationID(ctx)
 	if err != nil {
 		return err
@@ -168,7 +170,9 @@ func (a *App) openSandbox() (base string, err error) {
 	if cfg.URL != "" {
 		return cfg.URL, nil
 	}
-	server, err := sandbox.New(sandbox.Options{DataDir: filepath.Join(a.Config.DataDir, "sandbox"), Addr: cfg.Addr, Log: a.Log})
+	server, err := sandbox.New(sandbox.Options{
+		DataDir: filepath.Join(a.Config.DataDir, "sandbox"), Addr: cfg.Addr, Log: a.Log, PushURL: a.Config.WeChat.NotifyBaseURL + pushPath,
+	})
 	if err != nil {
 		return "", fmt.Errorf("%w (another replica on this machine? then set wechat.sandbox.url to its simulator, or wechat.sandbox.addr to another port)", err)
 	}
@@ -183,7 +187,7 @@ func (a *App) openFiles(ctx context.Context) error {
 		return err
 	}
 	a.opened("pictures", pictures.Close)
-	a.Files = file.New(pictures, a.Config.HTTP.PublicURL)
+	a.Files, a.private = file.New(pictures, a.Config.HTTP.PublicURL), file.NewPrivate(pictures)
 	return nil
 }
 

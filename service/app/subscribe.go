@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -9,6 +10,8 @@ import (
 	"github.com/tidemall/tidemall/service/event"
 	"github.com/tidemall/tidemall/service/order"
 	"github.com/tidemall/tidemall/service/payment"
+	"github.com/tidemall/tidemall/service/store"
+	"github.com/tidemall/tidemall/service/wechat"
 )
 
 // countRows registers the count of the rows that batches of due orders change. Expected and affected drift apart only where
@@ -35,11 +38,12 @@ func (a *App) subscribers() ([]event.Subscriber, []string) {
 		order.TopicReminder, order.TopicOverdue, order.TopicAnswerOverdue,
 		payment.TopicLate, payment.TopicRefundCreated, payment.TopicRefundSucceeded,
 	}
+	topics = append(topics, order.AftersaleTopics()...)
 	changes := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tidemall_changes_total", Help: "Changes of orders, payments and refunds that were relayed, by topic.",
+		Name: "tidemall_changes_total", Help: "Changes of orders, payments, refunds and after-sales that were relayed, by topic.",
 	}, []string{"topic"})
 	a.Metrics.MustRegister(changes)
-	subs := slices.Concat(a.Orders.Subscribers(), []event.Subscriber{a.Catalog.SalesCounter()})
+	subs := slices.Concat(a.Orders.Subscribers(), a.Notices.Subscribers(), []event.Subscriber{a.Catalog.SalesCounter()})
 	for _, topic := range topics {
 		counter := changes.WithLabelValues(topic)
 		subs = append(subs, event.Subscriber{Name: "metric:" + topic, Topic: topic, Handle: func(context.Context, event.Message) error {
@@ -48,4 +52,12 @@ func (a *App) subscribers() ([]event.Subscriber, []string) {
 		}})
 	}
 	return subs, topics
+}
+
+// Pushes are what the shop does about WeChat's message pushes, by the name of the event.
+func (a *App) Pushes() map[string]func(tx *store.Tx, p wechat.Push) error {
+	all := map[string]func(tx *store.Tx, p wechat.Push) error{}
+	maps.Copy(all, a.Orders.Pushes())
+	maps.Copy(all, a.Content.Pushes())
+	return all
 }

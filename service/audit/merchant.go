@@ -24,7 +24,8 @@ func merchantsApart() check {
 	return check{"A12", "no row of one merchant points at a row of another", []rule{
 		ofOrder("a line", "order_lines"), ofOrder("a payment attempt", "payment_attempts"), ofOrder("a payment", "payments"),
 		ofOrder("a refund", "refunds"), ofOrder("a parcel", "parcels"), ofOrder("an after-sale", "aftersales"),
-		ofOrder("an anomaly", "anomalies"),
+		ofOrder("an anomaly", "anomalies"), ofOrder("a subscribe message", "subscribe_messages"),
+		pointing("shipping upload of another merchant's order", "shipping_uploads", "id", "orders", ""),
 		pointing("ledger entry of another merchant's order", "stock_ledger", "order_id", "orders", ""),
 		pointing("ledger entry of another merchant's SKU", "stock_ledger", "sku_id", "skus", ""),
 		pointing("order line of another merchant's SKU", "order_lines", "sku_id", "skus", ""),
@@ -38,7 +39,15 @@ func merchantsApart() check {
 		pointing("admin with another merchant's role", "admins", "role_id", "roles", " AND u.merchant_id <> 0"),
 		pointing("refund of another merchant's payment", "refunds", "payment_id", "payments", ""),
 		pointing("refund of another merchant's after-sale", "refunds", "aftersale_id", "aftersales", ""),
+		pointing("subscribe message about another merchant's refund", "subscribe_messages", "refund_id", "refunds", ""),
 		pointing("after-sale with another merchant's refund", "aftersales", "refund_id", "refunds", ""),
+		pointing("review of another merchant's order", "reviews", "order_id", "orders", ""),
+		pointing("review of another merchant's product", "reviews", "product_id", "products", ""),
+		{broken: "product with a rating of another merchant", walks: "products", sql: `
+			SELECT p.id AS ref FROM products p JOIN product_ratings r ON r.product_id = p.id
+			WHERE p.id BETWEEN @lo AND @hi AND r.merchant_id <> p.merchant_id`},
+		pointing("held remark of another merchant's order", "content_holds", "ref_id", "orders", " AND t.kind = 'remark'"),
+		pointing("held part of another merchant's review", "content_holds", "ref_id", "reviews", " AND t.kind IN ('review', 'picture')"),
 		{broken: "order with a message of another merchant", walks: "orders", sql: `
 			SELECT o.no AS ref FROM orders o JOIN messages m ON m.msg_key = CONCAT('order:', o.id)
 			WHERE o.id BETWEEN @lo AND @hi AND m.merchant_id <> o.merchant_id`},

@@ -100,6 +100,11 @@ func refundsWithinPayments() check {
 			) s ON s.line_id = l.id WHERE o.id BETWEEN @lo AND @hi AND `
 		refunds = "SELECT r.out_refund_no AS ref FROM refunds r WHERE r.id BETWEEN @lo AND @hi AND "
 		inLines = "(SELECT COALESCE(SUM(rl.amount_fen), 0) FROM refund_lines rl WHERE rl.refund_id = r.id)"
+
+		sales = "SELECT a.id AS ref FROM aftersales a WHERE a.id BETWEEN @lo AND @hi AND "
+		// waiting is what open after-sales ask for of a line whose refund is not made yet.
+		waiting = `COALESCE((SELECT SUM(al.quantity) FROM aftersales a JOIN aftersale_lines al ON al.aftersale_id = a.id
+			WHERE a.order_id = o.id AND al.line_id = l.id AND a.state IN ('requested', 'approved', 'returning')), 0)`
 	)
 	return check{"A7", "refunds never exceed the payment, in total and by line", []rule{
 		{broken: "payment with more refunded than was paid", walks: "payments", sql: payments + counted + " > p.amount_fen"},
@@ -131,6 +136,26 @@ func refundsWithinPayments() check {
 		{broken: "refund with a line of another order", walks: "refunds", sql: refunds + `EXISTS (
 			SELECT 1 FROM refund_lines rl LEFT JOIN order_lines l ON l.id = rl.line_id AND l.order_id = r.order_id
 			WHERE rl.refund_id = r.id AND l.id IS NULL)`},
+		{
+			broken: "order with a line of which refunds and open after-sales take more than was bought", walks: "orders",
+			sql: linesOf + "l.refunding_quantity + " + waiting + " > l.quantity",
+		},
+		{broken: "after-sale without the refund that its state says", walks: "aftersales", sql: sales + `a.state IN ('refunding', 'refunded') AND NOT EXISTS (
+			SELECT 1 FROM refunds r WHERE r.id = a.refund_id AND r.aftersale_id = a.id AND r.order_id = a.order_id AND r.kind = 'aftersale'
+			AND r.amount_fen = a.amount_fen AND r.state <> 'failed' AND (r.state = 'success') = (a.state = 'refunded'))`},
+		{
+			broken: "after-sale that is not refunded and names a refund", walks: "aftersales",
+			sql: sales + "a.state NOT IN ('refunding', 'refunded') AND a.refund_id <> 0",
+		},
+		{broken: "after-sale whose lines are not those of its refund, or that has none", walks: "aftersales", sql: sales + `(
+			NOT EXISTS (SELECT 1 FROM aftersale_lines al WHERE al.aftersale_id = a.id AND al.quantity > 0)
+			OR a.refund_id <> 0 AND (
+				EXISTS (SELECT 1 FROM aftersale_lines al WHERE al.aftersale_id = a.id AND NOT EXISTS (
+					SELECT 1 FROM refund_lines rl WHERE rl.refund_id = a.refund_id AND rl.line_id = al.line_id AND rl.quantity = al.quantity))
+				OR (SELECT COUNT(*) FROM aftersale_lines al WHERE al.aftersale_id = a.id)
+					<> (SELECT COUNT(*) FROM refund_lines rl WHERE rl.refund_id = a.refund_id)))`},
+		{broken: "refund of an after-sale that does not know it", walks: "refunds", sql: refunds + `r.aftersale_id <> 0 AND r.state <> 'failed' AND NOT EXISTS (
+			SELECT 1 FROM aftersales a WHERE a.id = r.aftersale_id AND a.refund_id = r.id)`},
 	}}
 }
 

@@ -73,9 +73,15 @@ func changesHaveMessages() check {
 		{broken: "succeeded refund without its message", walks: "refunds", sql: `
 			SELECT r.out_refund_no AS ref FROM refunds r WHERE r.id BETWEEN @lo AND @hi AND r.state = 'success' AND r.ended_at >= @since AND ` +
 			message + "m.msg_key = CONCAT('refund:', r.id) AND m.seq = r.version AND m.topic = 'refund.succeeded')"},
+		{broken: "after-sale without the message of its newest change", walks: "aftersales", sql: `
+			SELECT a.id AS ref FROM aftersales a WHERE a.id BETWEEN @lo AND @hi AND a.updated_at >= @since AND ` +
+			message + "m.msg_key = CONCAT('aftersale:', a.id) AND m.seq = a.version)"},
 		{broken: "payment that came too late without its message", walks: "payments", sql: `
 			SELECT p.transaction_id AS ref FROM payments p WHERE p.id BETWEEN @lo AND @hi AND p.settled = 0 AND p.created_at >= @since AND ` +
 			message + "m.msg_key = CONCAT('payment:', p.id) AND m.topic = 'payment.late')"},
+		{broken: "parcel that waits for an upload which is not to come", walks: "parcels", sql: `
+			SELECT p.id AS ref FROM parcels p LEFT JOIN shipping_uploads u ON u.id = p.order_id
+			WHERE p.id BETWEEN @lo AND @hi AND p.state = 'waiting' AND (u.id IS NULL OR u.state <> 'waiting')`},
 		{broken: "message that is due and that nobody takes", walks: "messages", sql: `
 			SELECT m.id AS ref FROM messages m WHERE m.id BETWEEN @lo AND @hi
 			AND m.state = 'pending' AND m.due_at < @due AND m.lease_until < @due AND NOT EXISTS ` + earlier + "('dead'))"},

@@ -143,6 +143,7 @@ func (s *shop) order(d sold) {
 	}
 	if d.shipped {
 		s.put(&model.Parcel{ID: d.id, OrderID: o.ID, MerchantID: o.MerchantID, State: model.ParcelUploaded})
+		s.put(&model.ShippingUpload{ID: o.ID, MerchantID: o.MerchantID, State: model.UploadDone})
 		for _, l := range lines {
 			s.put(&model.ParcelLine{ParcelID: d.id, LineID: l.ID, Quantity: l.Quantity})
 		}
@@ -198,6 +199,9 @@ func (s *shop) refund(o *model.Order, l *model.OrderLine, quantity int64, freigh
 	}
 	s.put(r, &model.RefundLine{RefundID: r.ID, LineID: l.ID, Quantity: quantity, AmountFen: lineFen})
 	s.exec("UPDATE order_lines SET refunding_quantity = ?, refunded_quantity = ?, refunded_fen = ? WHERE id = ?", quantity, quantity, lineFen, l.ID)
+	if l.ShippedQuantity == 0 {
+		s.exec("UPDATE order_lines SET dropped_quantity = ? WHERE id = ?", quantity, l.ID)
+	}
 	s.exec("UPDATE orders SET refunded_fen = refunded_fen + ? WHERE id = ?", r.AmountFen, o.ID)
 	s.exec("UPDATE payments SET refunded_fen = refunded_fen + ? WHERE id = ?", r.AmountFen, r.PaymentID)
 	s.move(o, l, model.LedgerReturn, quantity, r.ID)
@@ -272,9 +276,24 @@ func healthy(t *testing.T, tx *store.Tx) *shop {
 	s.coupon(4, model.CouponExpired, 0)
 	s.coupon(5, model.CouponAvailable, 0)
 	s.late(timedOutOrder, 1640)
-	s.put(&model.Aftersale{ID: 1, OrderID: shippedOrder, MerchantID: 1, ShopperID: 5, State: model.AftersaleRefunded, RefundID: 10*shippedOrder + 1},
-		&model.AftersaleLine{AftersaleID: 1, LineID: 10*shippedOrder + 1, Quantity: 1})
-	s.exec("UPDATE refunds SET aftersale_id = 1 WHERE id = ?", 10*shippedOrder+1)
+	s.put(&model.Aftersale{
+		ID: 1, OrderID: shippedOrder, MerchantID: 1, ShopperID: 5, Type: model.AftersaleReturn, State: model.AftersaleRefunded,
+		RefundID: 10*shippedOrder + 1, AmountFen: 300, Restock: true, Version: 5, UpdatedAt: now.Add(-hour),
+	}, &model.AftersaleLine{AftersaleID: 1, LineID: 10*shippedOrder + 1, Quantity: 1})
+	s.exec("UPDATE refunds SET aftersale_id = 1, kind = 'aftersale' WHERE id = ?", 10*shippedOrder+1)
+	s.message("aftersale.refunded", "aftersale:1", 5, 1, now.Add(-hour))
+	// One that waits for the merchant, of the other piece.
+	s.put(&model.Aftersale{
+		ID: 2, OrderID: shippedOrder, MerchantID: 1, ShopperID: 5, Type: model.AftersaleReturn, State: model.AftersaleRequested, AmountFen: 300,
+		Version: 1, UpdatedAt: now.Add(-hour),
+	}, &model.AftersaleLine{AftersaleID: 2, LineID: 10*shippedOrder + 1, Quantity: 1})
+	s.message("aftersale.requested", "aftersale:2", 1, 1, now.Add(-hour))
+	line := int64(10*completedOrder + 1)
+	s.put(&model.Review{ID: 1, MerchantID: 1, OrderID: completedOrder, LineID: &line, ProductID: 1, ShopperID: 5, Rating: 5, State: model.ReviewHeld, Version: 1},
+		&model.ProductRating{ProductID: 2, MerchantID: 1},
+		&model.ContentHold{ID: 1, Kind: model.HoldRemark, RefID: paidOrder, MerchantID: 1, ShopperID: 5, State: model.HoldHeld, Version: 1},
+		&model.ContentHold{ID: 2, Kind: model.HoldReview, RefID: 1, MerchantID: 1, ShopperID: 5, State: model.HoldHeld, Version: 1},
+		&model.ContentHold{ID: 3, Kind: model.HoldNickname, RefID: 5, ShopperID: 5, State: model.HoldHeld, Version: 1})
 	// A message that waits its turn, one that is dead, and one behind it.
 	s.put(&model.Message{ID: waitingMessage, Topic: "order.changed", Key: "x", Seq: 1, MerchantID: 1, State: model.MessagePending, DueAt: now - 1},
 		&model.Message{Topic: "order.changed", Key: "y", Seq: 1, MerchantID: 1, State: model.MessageDead, DueAt: now + 1<<40},

@@ -69,6 +69,22 @@ func linesMoveStockOnce() check {
 				SELECT 1 FROM refunds r JOIN refund_lines rl ON rl.refund_id = r.id
 				WHERE r.id = g.refund_id AND r.state = 'success' AND rl.line_id = l.id AND rl.quantity >= g.delta))) > 0`,
 		},
+		// Pieces that were refunded before they were shipped never leave the shelf, so all of them come back to stock.
+		{
+			broken: "order with a line that was shipped, or not shipped and refunded, more often than bought", walks: "orders",
+			sql: linesOf + "(l.shipped_quantity + l.dropped_quantity > l.quantity OR l.dropped_quantity > l.refunded_quantity OR l.dropped_quantity < 0)",
+		},
+		{
+			broken: "order with less returned than was refunded without being shipped", walks: "orders",
+			sql: linesOf + returned + " < l.dropped_quantity",
+		},
+		{
+			broken: "after-sale whose goods are for sale again and not returned to stock, or the reverse", walks: "aftersales",
+			sql: `SELECT a.id AS ref FROM aftersales a JOIN aftersale_lines al ON al.aftersale_id = a.id WHERE a.id BETWEEN @lo AND @hi
+				AND a.type = 'return_refund' AND a.state = 'refunded' AND COALESCE((
+					SELECT SUM(g.delta) FROM stock_ledger g WHERE g.line_id = al.line_id AND g.kind = 'return' AND g.refund_id = a.refund_id), 0)
+				<> CASE WHEN a.restock = 1 THEN al.quantity ELSE 0 END`,
+		},
 		{broken: "ledger entry of a line that does not exist", walks: "stock_ledger", sql: `
 			SELECT g.id AS ref FROM stock_ledger g WHERE g.id BETWEEN @lo AND @hi AND g.kind IN ('reserve', 'release', 'return')
 			AND NOT EXISTS (SELECT 1 FROM order_lines l WHERE l.id = g.line_id)`},

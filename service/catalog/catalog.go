@@ -18,6 +18,7 @@ const (
 	MaxCategoryName = 30
 	MaxName         = 60
 	MaxSubtitle     = 100
+	MaxCode         = 64
 	MaxDetail       = 100_000
 	MaxImages       = 9
 	MaxOptions      = 3
@@ -100,11 +101,13 @@ func (c *Catalog) loadProducts(ctx context.Context, since model.Time, afterID in
 // refreshAfter shows a writer its own write at once; the other replicas see it within a second. A failure is only logged: the
 // next read of the follower repairs it.
 func (c *Catalog) refreshAfter(ctx context.Context, tx *store.Tx, follower interface{ Refresh(context.Context) error }) {
-	tx.AfterCommit(func() {
-		if err := follower.Refresh(context.WithoutCancel(ctx)); err != nil {
-			c.log.Warn("what was written is not yet in memory", "error", err)
-		}
-	})
+	tx.AfterCommit(func() { c.refresh(ctx, follower) })
+}
+
+func (c *Catalog) refresh(ctx context.Context, follower interface{ Refresh(context.Context) error }) {
+	if err := follower.Refresh(context.WithoutCancel(ctx)); err != nil {
+		c.log.Warn("what was written is not yet in memory", "error", err)
+	}
 }
 
 // CategoryPath returns the category and its ancestors, nearest first, from memory. A category that this replica has not heard

@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 )
@@ -72,8 +73,10 @@ func (c *Catalog) CreateCategoryIn(tx *store.Tx, merchantID int64, d CategoryDra
 	}
 	now := c.now()
 	made := model.Category{MerchantID: merchantID, ParentID: d.ParentID, Name: d.Name, Sort: d.Sort, Version: 1, CreatedAt: now, ChangedAt: now}
-	err = tx.Create(&made).Error
-	return made, err
+	if err := tx.Create(&made).Error; err != nil {
+		return model.Category{}, err
+	}
+	return made, changelog.Record(tx, changelog.Category, made.ID, nil, made)
 }
 
 // UpdateCategory replaces a category's name, place and order. Fails with not_found, stale_version, and validation_failed where
@@ -88,23 +91,19 @@ func (c *Catalog) UpdateCategory(ctx context.Context, merchantID, id, version in
 		if err != nil {
 			return err
 		}
-		known, ok := all.byID[id]
-		if !ok {
-			return fault.New(fault.NotFoundError)
-		}
-		if known.Version != version {
-			return fault.New(fault.StaleVersion)
-		}
-		if d.ParentID == id || all.isBelow(d.ParentID, id) {
-			return badParent("不能移到自己的下级", "may not be the category itself or one below it")
-		}
-		if err := all.accepts(d.ParentID, all.height(id)); err != nil {
+		if row, err = all.known(id, version); err != nil {
 			return err
 		}
-		row = known
+		if err := all.acceptsMove(id, d.ParentID); err != nil {
+			return err
+		}
+		was := row
 		row.Name, row.ParentID, row.Sort, row.Version, row.ChangedAt = d.Name, d.ParentID, d.Sort, version+1, c.now()
 		c.refreshAfter(ctx, tx, c.categories)
-		return writeCategory(tx, row)
+		if err := writeCategory(tx, row); err != nil {
+			return err
+		}
+		return changelog.Record(tx, changelog.Category, id, was, row)
 	})
 	return row, err
 }
@@ -116,7 +115,8 @@ func (c *Catalog) DeleteCategory(ctx context.Context, merchantID, id int64) erro
 		if err != nil {
 			return err
 		}
-		if _, ok := all.byID[id]; !ok {
+		known, ok := all.byID[id]
+		if !ok {
 			return fault.New(fault.NotFoundError)
 		}
 		if len(all.children[id]) > 0 {
@@ -135,7 +135,10 @@ func (c *Catalog) DeleteCategory(ctx context.Context, merchantID, id int64) erro
 		}
 		now := c.now()
 		c.refreshAfter(ctx, tx, c.categories)
-		return tx.Exec("UPDATE categories SET changed_at = ?, deleted_at = ? WHERE id = ?", now, now, id).Error
+		if err := tx.Exec("UPDATE categories SET changed_at = ?, deleted_at = ? WHERE id = ?", now, now, id).Error; err != nil {
+			return err
+		}
+		return changelog.Record(tx, changelog.Category, id, known, nil)
 	})
 }
 
@@ -171,6 +174,26 @@ func takeCategory(tx *store.Tx, merchantID, id int64) error {
 		return fault.New(fault.ValidationFailed).With("category_id", fault.FieldChoice, "分类不存在", "is not one of the categories")
 	}
 	return err
+}
+
+// known returns the category, or fails with not_found, and with stale_version where it is not the version that was read.
+func (f *forest) known(id, version int64) (model.Category, error) {
+	row, ok := f.byID[id]
+	if !ok {
+		return row, fault.New(fault.NotFoundError)
+	}
+	if row.Version != version {
+		return row, fault.New(fault.StaleVersion)
+	}
+	return row, nil
+}
+
+// acceptsMove checks that a category with all that is below it may lie under the parent.
+func (f *forest) acceptsMove(id, parentID int64) error {
+	if parentID == id || f.isBelow(parentID, id) {
+		return badParent("不能移到自己的下级", "may not be the category itself or one below it")
+	}
+	return f.accepts(parentID, f.height(id))
 }
 
 // accepts checks that a category with levels below and including itself may lie under the parent.

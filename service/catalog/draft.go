@@ -13,6 +13,7 @@ import (
 // Draft is what an admin writes of a product.
 type Draft struct {
 	CategoryID int64
+	Code       string // the merchant's own, unique within the merchant; empty = none
 	Name       string
 	Subtitle   string
 	DetailHTML string // sanitised before it is stored
@@ -35,7 +36,7 @@ type SKUDraft struct {
 
 // tidy trims what people type and fills in what may be left out.
 func (d *Draft) tidy(known []model.ProductOption) {
-	d.Name, d.Subtitle = strings.TrimSpace(d.Name), strings.TrimSpace(d.Subtitle)
+	d.Name, d.Subtitle, d.Code = strings.TrimSpace(d.Name), strings.TrimSpace(d.Subtitle), strings.TrimSpace(d.Code)
 	d.DetailHTML = sanitise(d.DetailHTML)
 	if d.Images == nil {
 		d.Images = []model.Image{}
@@ -62,6 +63,7 @@ func (d *Draft) tidy(known []model.ProductOption) {
 func (d *Draft) check() error {
 	p := &problems{}
 	p.text("name", d.Name, 1, MaxName)
+	p.text("code", d.Code, 0, MaxCode)
 	p.text("subtitle", d.Subtitle, 0, MaxSubtitle)
 	if len([]rune(d.DetailHTML)) > MaxDetail {
 		p.add("detail_html", fault.FieldLength, fmt.Sprintf("最多 %d 个字符", MaxDetail), fmt.Sprintf("may have %d characters at most", MaxDetail))

@@ -153,40 +153,16 @@ func (c *Catalog) Detail(ctx context.Context, id int64) (Product, error) {
 	return p, store.Classify(err)
 }
 
-// AdminFilter narrows what an admin sees; zero values do not.
-type AdminFilter struct {
-	CategoryID int64 // and everything below it
-	Published  *bool
-	Query      string // part of the name or of the subtitle
-}
-
-// AdminList returns a page of the merchant's products, the newest first, without their detail text, and how many there are.
-func (c *Catalog) AdminList(ctx context.Context, merchantID int64, f AdminFilter, page store.Page) ([]Product, int64, error) {
-	narrow := func() *gorm.DB {
-		q := c.store.Read(ctx).Model(&model.Product{}).Where("merchant_id = ? AND deleted_at = 0", merchantID)
-		if f.CategoryID != 0 {
-			q = q.Where("category_id IN ?", c.tree.below(f.CategoryID))
-		}
-		if f.Published != nil {
-			q = q.Where("published = ?", *f.Published)
-		}
-		if text := strings.TrimSpace(f.Query); text != "" {
-			like := "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(text) + "%"
-			q = q.Where("(name LIKE ? ESCAPE '!' OR subtitle LIKE ? ESCAPE '!')", like, like)
-		}
-		return q
+// OnShelf fails with not_found unless shoppers see the product.
+func (c *Catalog) OnShelf(ctx context.Context, id int64) error {
+	var n int64
+	if err := onShelf(c.store.Read(ctx)).Where("id = ?", id).Count(&n).Error; err != nil {
+		return store.Classify(err)
 	}
-	var total int64
-	if err := narrow().Count(&total).Error; err != nil {
-		return nil, 0, store.Classify(err)
+	if n == 0 {
+		return fault.New(fault.NotFoundError)
 	}
-	var rows []model.Product
-	err := narrow().Omit("detail_html").Order("id DESC").Offset(page.Offset()).Limit(page.Limit).Find(&rows).Error
-	if err != nil || len(rows) == 0 {
-		return nil, total, store.Classify(err)
-	}
-	products, err := c.withSKUs(ctx, rows)
-	return products, total, err
+	return nil
 }
 
 // withSKUs reads the SKUs of all the products in one query.

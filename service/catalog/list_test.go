@@ -91,6 +91,65 @@ func TestListSortsPagesAndNarrows(t *testing.T) {
 	})
 }
 
+func TestAdminListNarrowsAndSorts(t *testing.T) {
+	each(t, func(t *testing.T, sh *shop) {
+		elsewhere := sh.addCategory(t, sh.merchant, "别处", 0)
+		var made []int64
+		for _, d := range []struct {
+			catalog.Draft
+			stock, sales int64
+		}{
+			{catalog.Draft{Name: "白衬衫", Code: "SHIRT-1", Sort: 1}, 9, 3},
+			{catalog.Draft{Name: "黑衬衫", Code: "SHIRT-2", Sort: 9, CategoryID: elsewhere}, 0, 7},
+			{catalog.Draft{Name: "袜子", Subtitle: "十双装", Sort: -1}, 5, 7},
+		} {
+			d.SKUs = []catalog.SKUDraft{{PriceFen: 100, Stock: &d.stock}}
+			p := sh.add(t, d.Draft)
+			made = append(made, p.ID)
+			if err := sh.store.Read(t.Context()).Exec("UPDATE products SET sales = ? WHERE id = ?", d.sales, p.ID).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := sh.Unpublish(t.Context(), sh.merchant, made[2]); err != nil {
+			t.Fatal(err)
+		}
+		for name, tc := range map[string]struct {
+			filter catalog.AdminFilter
+			want   []int // positions in made
+		}{
+			"newest":           {catalog.AdminFilter{}, []int{2, 1, 0}},
+			"own order":        {catalog.AdminFilter{Sort: catalog.SortDefault}, []int{1, 0, 2}},
+			"sales, then new":  {catalog.AdminFilter{Sort: catalog.SortSales}, []int{2, 1, 0}},
+			"least stock":      {catalog.AdminFilter{Sort: catalog.SortStock}, []int{1, 2, 0}},
+			"part of the code": {catalog.AdminFilter{Query: "SHIRT"}, []int{1, 0}},
+			"part of the name": {catalog.AdminFilter{Query: "衬衫"}, []int{1, 0}},
+			"subtitle":         {catalog.AdminFilter{Query: " 十双 "}, []int{2}},
+			"sold out":         {catalog.AdminFilter{StockAtMost: new(int64(0))}, []int{1}},
+			"low":              {catalog.AdminFilter{StockAtMost: new(int64(5))}, []int{2, 1}},
+			"low and on sale":  {catalog.AdminFilter{StockAtMost: new(int64(5)), Published: new(true)}, []int{1}},
+			"category":         {catalog.AdminFilter{CategoryID: elsewhere}, []int{1}},
+		} {
+			got, total, err := sh.AdminList(t.Context(), sh.merchant, tc.filter, firstPage)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want, have []int64
+			for _, at := range tc.want {
+				want = append(want, made[at])
+			}
+			for _, p := range got {
+				have = append(have, p.ID)
+			}
+			if !slices.Equal(have, want) || total != int64(len(want)) {
+				t.Errorf("%s: got %v of %d, want %v", name, have, total, want)
+			}
+			if _, total, err := sh.AdminList(t.Context(), sh.other, tc.filter, firstPage); err != nil || total != 0 {
+				t.Errorf("%s: another merchant sees %d (%v)", name, total, err)
+			}
+		}
+	})
+}
+
 func TestListAndDetailTakeFewQueries(t *testing.T) {
 	each(t, func(t *testing.T, sh *shop) {
 		d := shirt(sh)

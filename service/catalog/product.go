@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 )
@@ -18,7 +19,8 @@ type Product struct {
 	MerchantName string // only in what shoppers see
 }
 
-// Create adds a product, unpublished. actor stands in the ledger beside the initial stock. Fails with validation_failed.
+// Create adds a product, unpublished. actor stands in the ledger beside the initial stock. Fails with validation_failed, and with
+// name_taken where another product of the merchant has the code.
 func (c *Catalog) Create(ctx context.Context, merchantID int64, actor string, d Draft) (Product, error) {
 	d.tidy(nil)
 	if err := d.check(); err != nil {
@@ -38,6 +40,10 @@ func (c *Catalog) Create(ctx context.Context, merchantID int64, actor string, d 
 
 // CreateIn is Create within the caller's transaction, for a draft whose pictures are known to be stored.
 func (c *Catalog) CreateIn(tx *store.Tx, merchantID int64, actor string, d Draft) (Product, error) {
+	return c.createIn(tx, merchantID, actor, d, false)
+}
+
+func (c *Catalog) createIn(tx *store.Tx, merchantID int64, actor string, d Draft, published bool) (Product, error) {
 	d.tidy(nil)
 	if err := d.check(); err != nil {
 		return Product{}, err
@@ -46,24 +52,29 @@ func (c *Catalog) CreateIn(tx *store.Tx, merchantID int64, actor string, d Draft
 		return Product{}, err
 	}
 	now := c.now()
-	made := Product{Product: model.Product{MerchantID: merchantID, Version: 1, CreatedAt: now, ChangedAt: now}}
+	made := Product{Product: model.Product{MerchantID: merchantID, Published: published, Version: 1, CreatedAt: now, ChangedAt: now}}
 	d.write(&made.Product)
 	if err := tx.Create(&made.Product).Error; err != nil {
-		return Product{}, err
+		return Product{}, codeTaken(err)
 	}
 	plan, err := planSKUs(made.Product, nil, d.SKUs, now)
 	if err != nil {
 		return Product{}, err
 	}
-	made.SKUs, err = applySKUs(tx, plan, actor, now)
-	return made, err
+	if made.SKUs, err = applySKUs(tx, plan, actor, now); err != nil {
+		return Product{}, err
+	}
+	return made, changelog.Record(tx, changelog.Product, made.ID, nil, logged(made))
 }
 
 // write puts the draft into the row; the price is that of the cheapest SKU, 0 without any.
 func (d *Draft) write(p *model.Product) {
 	p.CategoryID, p.Name, p.Subtitle, p.DetailHTML = d.CategoryID, d.Name, d.Subtitle, d.DetailHTML
 	p.Images, p.Options, p.Virtual, p.Sort = d.Images, d.Options, d.Virtual, d.Sort
-	p.MinPriceFen = 0
+	p.Code, p.MinPriceFen = nil, 0
+	if d.Code != "" {
+		p.Code = &d.Code
+	}
 	for _, sku := range d.SKUs {
 		if p.MinPriceFen == 0 || sku.PriceFen < p.MinPriceFen {
 			p.MinPriceFen = sku.PriceFen
@@ -72,7 +83,7 @@ func (d *Draft) write(p *model.Product) {
 }
 
 // Update replaces a product. SKUs that the draft leaves out are taken off sale and come back, with the stock they kept, when a
-// later draft names their specs again. Fails with not_found, stale_version and validation_failed.
+// later draft names their specs again. Fails with not_found, stale_version, validation_failed and name_taken.
 func (c *Catalog) Update(ctx context.Context, merchantID, id, version int64, actor string, d Draft) (Product, error) {
 	known, err := c.product(ctx, merchantID, id)
 	if err != nil {
@@ -112,7 +123,10 @@ func (c *Catalog) update(tx *store.Tx, merchantID, id, version int64, actor stri
 	if p.Published && len(d.SKUs) == 0 {
 		return Product{}, fault.New(fault.ValidationFailed).With("skus", fault.FieldRequired, "上架商品至少保留一个 SKU，或先下架", "a published product keeps a SKU; unpublish it first")
 	}
-	now := c.now()
+	now, was := c.now(), Product{Product: p}
+	if was.SKUs, err = skusOf(tx.DB, id); err != nil {
+		return Product{}, err
+	}
 	d.write(&p)
 	p.Version, p.ChangedAt = version+1, now
 	if err := writeProduct(tx, p); err != nil {
@@ -126,20 +140,36 @@ func (c *Catalog) update(tx *store.Tx, merchantID, id, version int64, actor stri
 	if err != nil {
 		return Product{}, err
 	}
-	skus, err := applySKUs(tx, plan, actor, now)
-	return Product{Product: p, SKUs: skus}, err
+	is := Product{Product: p}
+	if is.SKUs, err = applySKUs(tx, plan, actor, now); err != nil {
+		return Product{}, err
+	}
+	return is, changelog.Record(tx, changelog.Product, id, logged(was), logged(is))
 }
 
 // writeProduct stores every field of the row that an admin can change, zero values too.
 func writeProduct(tx *store.Tx, p model.Product) error {
 	res := tx.Model(&model.Product{}).
 		Where("id = ? AND version = ? AND deleted_at = 0", p.ID, p.Version-1).
-		Select("CategoryID", "Name", "Subtitle", "DetailHTML", "Images", "Options", "Virtual", "Published", "MinPriceFen", "Sort", "Version", "ChangedAt").
+		Select("CategoryID", "Code", "Name", "Subtitle", "DetailHTML", "Images", "Options", "Virtual", "Published", "MinPriceFen", "Sort", "Version", "ChangedAt").
 		Updates(&p)
 	if res.Error == nil && res.RowsAffected == 0 {
 		return fault.New(fault.StaleVersion)
 	}
-	return res.Error
+	return codeTaken(res.Error)
+}
+
+// codeTaken tells the one unique key that a product can violate from other errors.
+func codeTaken(err error) error {
+	if store.IsDuplicate(err, "uk_products_code", "products.code") {
+		return errCodeTaken()
+	}
+	return err
+}
+
+func errCodeTaken() error {
+	return fault.New(fault.NameTaken).Say("商品编码已被使用", "The product code is taken").
+		With("code", fault.FieldDup, "是本店另一商品的编码", "is the code of another product")
 }
 
 // Publish puts a product on the shelf; one that is there already stays as it is. Fails with not_found, and with state_conflict
@@ -175,20 +205,28 @@ func (c *Catalog) publishIn(tx *store.Tx, merchantID, id int64, published bool) 
 	if err != nil {
 		return Product{}, err
 	}
-	skus, err := skusOf(tx.DB, id)
+	return c.shelveLocked(tx, p, published)
+}
+
+// shelveLocked puts a product whose row is locked on the shelf or takes it off.
+func (c *Catalog) shelveLocked(tx *store.Tx, p model.Product, published bool) (Product, error) {
+	skus, err := skusOf(tx.DB, p.ID)
 	if err != nil {
 		return Product{}, err
 	}
 	if published && len(skus) == 0 {
 		return Product{}, fault.New(fault.StateConflict).Say("至少有一个 SKU 才能上架", "A product needs a SKU before it can be published")
 	}
-	if p.Published != published {
+	was := p.Published
+	if was != published {
 		p.Published, p.Version, p.ChangedAt = published, p.Version+1, c.now()
 		if err := writeProduct(tx, p); err != nil {
 			return Product{}, err
 		}
 	}
-	return Product{Product: p, SKUs: skus}, nil
+	// Where it was as asked already, this only says so.
+	err = changelog.Record(tx, changelog.Product, p.ID, map[string]any{"published": was, "merchant_id": p.MerchantID}, map[string]any{"published": published})
+	return Product{Product: p, SKUs: skus}, err
 }
 
 func lockProduct(tx *store.Tx, merchantID, id int64) (model.Product, error) {

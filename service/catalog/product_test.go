@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -306,6 +307,47 @@ func TestPublish(t *testing.T) {
 		}
 		if _, err := sh.Detail(t.Context(), p.ID); !fault.Is(err, fault.NotFoundError) {
 			t.Errorf("off the shelf: got %v, want not_found", err)
+		}
+	})
+}
+
+func TestProductCodeIsUniqueWithinAMerchant(t *testing.T) {
+	each(t, func(t *testing.T, sh *shop) {
+		draft := func(code string) catalog.Draft {
+			return catalog.Draft{Name: "杯子", Code: code, CategoryID: sh.category, SKUs: []catalog.SKUDraft{{PriceFen: 100}}}
+		}
+		first := sh.add(t, draft(" CUP-1 "))
+		if first.Code == nil || *first.Code != "CUP-1" {
+			t.Errorf("code is %v, want it without the spaces", first.Code)
+		}
+		sh.add(t, draft(""))
+		second := sh.add(t, draft("")) // as many without a code as one likes
+		if second.Code != nil {
+			t.Errorf("code is %q, want none", *second.Code)
+		}
+		taken := map[string]fault.Code{"code": fault.FieldDup}
+		_, err := sh.Create(t.Context(), sh.merchant, "admin:1", draft("CUP-1"))
+		if !fault.Is(err, fault.NameTaken) || !maps.Equal(fields(err), taken) {
+			t.Errorf("the code again: %v", err)
+		}
+		_, err = sh.Update(t.Context(), sh.merchant, second.ID, second.Version, "admin:1", draft("CUP-1"))
+		if !fault.Is(err, fault.NameTaken) || !maps.Equal(fields(err), taken) {
+			t.Errorf("the code for another product: %v", err)
+		}
+		theirs := draft("CUP-1")
+		theirs.CategoryID = sh.addCategory(t, sh.other, "分类", 0)
+		if _, err := sh.Create(t.Context(), sh.other, "admin:2", theirs); err != nil {
+			t.Errorf("another merchant's code: %v", err)
+		}
+		changed, err := sh.Update(t.Context(), sh.merchant, first.ID, first.Version, "admin:1", draft(""))
+		if err != nil || changed.Code != nil {
+			t.Errorf("left out: %v, %v, want no code", changed.Code, err)
+		}
+		if _, err := sh.Update(t.Context(), sh.merchant, second.ID, second.Version, "admin:1", draft("CUP-1")); err != nil {
+			t.Errorf("a code that is free again: %v", err)
+		}
+		if _, err := sh.Create(t.Context(), sh.merchant, "admin:1", draft(strings.Repeat("码", catalog.MaxCode+1))); fields(err)["code"] != fault.FieldLength {
+			t.Errorf("a long code: %v", err)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/idempotency"
 	"github.com/tidemall/tidemall/service/inventory"
@@ -57,19 +58,29 @@ func (c *Catalog) changeStock(ctx context.Context, merchantID int64, actor, key 
 		if err != nil {
 			return err
 		}
-		if stock = rows[0].Stock; before != 0 {
+		was := rows[0].Stock
+		if stock = was; before != 0 {
+			changelog.Nothing(ctx)
 			return nil
 		}
 		if stock+change.Delta > MaxStock {
 			return fault.New(fault.ValidationFailed).With("delta", fault.FieldRange, "库存将超过上限", "would take stock above the limit")
 		}
-		stock, err = inventory.Adjust(tx, merchantID, change.SKUID, change.Delta, change.Reason, actor, now)
-		return err
+		if stock, err = inventory.Adjust(tx, merchantID, change.SKUID, change.Delta, change.Reason, actor, now); err != nil {
+			return err
+		}
+		return changelog.Record(tx, changelog.SKU, change.SKUID,
+			map[string]any{"stock": was, "merchant_id": merchantID}, map[string]any{"stock": stock, "reason": change.Reason})
 	})
 	return stock, err
 }
 
 // Ledger returns a page of the entries of a SKU's stock, the newest first, and how many there are. Fails with not_found.
-func (c *Catalog) Ledger(ctx context.Context, merchantID, skuID int64, page store.Page) ([]model.LedgerEntry, int64, error) {
+func (c *Catalog) Ledger(ctx context.Context, merchantID, skuID int64, page store.Page) ([]inventory.Entry, int64, error) {
 	return inventory.Ledger(c.store.Read(ctx), merchantID, skuID, page)
+}
+
+// LedgerAfter is Ledger by cursor: it does not count. A SKU that sells well has more entries than anybody pages through.
+func (c *Catalog) LedgerAfter(ctx context.Context, merchantID, skuID int64, after store.Cursor, limit int) ([]inventory.Entry, *store.Cursor, error) {
+	return inventory.LedgerAfter(ctx, c.store, merchantID, skuID, after, limit)
 }

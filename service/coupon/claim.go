@@ -42,7 +42,7 @@ func (s *Service) Claim(ctx context.Context, shopperID, templateID int64) (HeldC
 
 func claim(tx *store.Tx, shopperID, templateID int64, now model.Time) (HeldCoupon, error) {
 	n, err := tx.Affected(`UPDATE coupon_templates SET issued = issued + 1
-		WHERE id = ? AND issued < total AND starts_at <= ? AND ends_at > ?`, templateID, now, now)
+		WHERE id = ? AND issued < total AND starts_at <= ? AND ends_at > ? AND stopped_at = 0`, templateID, now, now)
 	if err != nil {
 		return HeldCoupon{}, err
 	}
@@ -86,7 +86,7 @@ const openMerchant = "merchant_id NOT IN (SELECT id FROM merchants WHERE disable
 
 func refusal(t model.CouponTemplate, claimed int64, now model.Time) error {
 	switch {
-	case now < t.StartsAt || now >= t.EndsAt:
+	case t.State(now) != model.TemplateRunning:
 		return fault.New(fault.CouponNotOpen)
 	case claimed >= t.PerShopper:
 		return fault.New(fault.CouponLimit)

@@ -26,7 +26,7 @@ func (o Offer) Claimable() bool { return o.Claimed < o.Template.PerShopper }
 func (s *Service) Offers(ctx context.Context, merchantID, shopperID int64, page store.Page) ([]Offer, int64, error) {
 	db, now := s.store.Read(ctx), s.now()
 	query := func() *gorm.DB {
-		q := db.Model(&model.CouponTemplate{}).Where("starts_at <= ? AND ends_at > ? AND issued < total", now, now).Where(openMerchant)
+		q := db.Model(&model.CouponTemplate{}).Where("starts_at <= ? AND ends_at > ? AND stopped_at = 0 AND issued < total", now, now).Where(openMerchant)
 		if merchantID != 0 {
 			q = q.Where("merchant_id = ?", merchantID)
 		}

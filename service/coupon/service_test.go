@@ -63,7 +63,7 @@ func (h *shop) create(t *testing.T, change func(*coupon.TemplateInput)) model.Co
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tpl
+	return tpl.CouponTemplate
 }
 
 func (h *shop) claim(t *testing.T, shopperID, templateID int64) model.Coupon {
@@ -472,8 +472,12 @@ func TestTemplateIsValidated(t *testing.T) {
 				t.Errorf("%s: %v %s", name, err, diff)
 			}
 		}
-		if _, total, err := h.Templates(t.Context(), 1, store.Page{Number: 1, Limit: 20}); err != nil || total != 2 {
+		if _, total, err := h.Templates(t.Context(), coupon.TemplateFilter{MerchantID: 1}, store.Page{Number: 1, Limit: 20}); err != nil || total != 2 {
 			t.Errorf("%d templates are stored (%v), want the 2 right ones", total, err)
+		}
+		scoped, err := h.Create(t.Context(), 1, input(func(in *coupon.TemplateInput) { in.Scope, in.ScopeIDs = model.ScopeCategory, []int64{5} }))
+		if diff := cmp.Diff([]coupon.Named{{ID: 5, Name: "a"}}, scoped.Scoped); diff != "" || err != nil {
+			t.Errorf("what it is for: %s (%v)", diff, err)
 		}
 	})
 }
@@ -485,7 +489,7 @@ func TestTemplateUpdate(t *testing.T) {
 		h.claim(t, 7, tpl.ID)
 		h.claim(t, 7, tpl.ID)
 		h.claim(t, 8, tpl.ID)
-		update := func(merchant, version int64, change func(*coupon.TemplateInput)) (model.CouponTemplate, error) {
+		update := func(merchant, version int64, change func(*coupon.TemplateInput)) (coupon.TemplateView, error) {
 			return h.Update(t.Context(), merchant, tpl.ID, version, input(change))
 		}
 		for name, c := range map[string]struct {

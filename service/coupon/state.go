@@ -39,7 +39,8 @@ func Return(tx *store.Tx, couponIDs []int64, now model.Time) error {
 	}
 	held := []model.CouponState{model.CouponLocked, model.CouponUsed}
 	// The ids are sorted, so that two batches lock common rows in one order.
-	n, err := tx.Affected(`UPDATE coupons SET state = CASE WHEN expires_at <= ? THEN ? ELSE ? END, order_id = NULL, used_at = 0, updated_at = ?
+	n, err := tx.Affected(`UPDATE coupons SET state = CASE WHEN expires_at <= ? THEN ? ELSE ? END, order_id = NULL, used_at = 0, given_back = given_back + 1,
+		updated_at = ?
 		WHERE id IN ? AND state IN ?`,
 		now, model.CouponExpired, model.CouponAvailable, now, ids, held)
 	return allChanged("return", ids, n, err)

@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 )
@@ -29,27 +30,52 @@ type TemplateInput struct {
 	ValidDays      int // after the claim; 0 = until EndsAt
 }
 
-// Templates lists the merchant's templates, the newest first, with their number.
-func (s *Service) Templates(ctx context.Context, merchantID int64, page store.Page) ([]model.CouponTemplate, int64, error) {
-	var total int64
-	of := func() *gorm.DB {
-		return s.store.Read(ctx).Model(&model.CouponTemplate{}).Where("merchant_id = ?", merchantID)
+// TemplateFilter narrows a list of the merchant's templates; the empty State means all.
+type TemplateFilter struct {
+	MerchantID int64
+	State      model.TemplateState
+}
+
+// on is the filter as SQL; it says what model.CouponTemplate.State does.
+func (f TemplateFilter) on(db *gorm.DB, now model.Time) *gorm.DB {
+	q := db.Model(&model.CouponTemplate{}).Where("merchant_id = ?", f.MerchantID)
+	switch f.State {
+	case model.TemplateUpcoming:
+		q = q.Where("starts_at > ? AND ends_at > ? AND stopped_at = 0", now, now)
+	case model.TemplateRunning:
+		q = q.Where("starts_at <= ? AND ends_at > ? AND stopped_at = 0", now, now)
+	case model.TemplateStopped:
+		q = q.Where("ends_at > ? AND stopped_at <> 0", now)
+	case model.TemplateEnded:
+		q = q.Where("ends_at <= ?", now)
 	}
+	return q
+}
+
+// Templates lists the merchant's templates, the newest first, with their number.
+func (s *Service) Templates(ctx context.Context, f TemplateFilter, page store.Page) ([]TemplateView, int64, error) {
+	var total int64
+	of := func() *gorm.DB { return f.on(s.store.Read(ctx), s.now()) }
 	if err := of().Count(&total).Error; err != nil {
 		return nil, 0, store.Classify(err)
 	}
 	var templates []model.CouponTemplate
 	err := of().Order("id DESC").Offset(page.Offset()).Limit(page.Limit).Find(&templates).Error
-	return templates, total, store.Classify(err)
+	if err != nil {
+		return nil, 0, store.Classify(err)
+	}
+	views, err := s.views(ctx, templates)
+	return views, total, err
 }
 
 // Template returns the merchant's template, or not_found.
-func (s *Service) Template(ctx context.Context, merchantID, id int64) (model.CouponTemplate, error) {
-	return find(s.store.Read(ctx), merchantID, id)
+func (s *Service) Template(ctx context.Context, merchantID, id int64) (TemplateView, error) {
+	t, err := find(s.store.Read(ctx), merchantID, id)
+	return s.view(ctx, t, err)
 }
 
 // Create adds a template for the merchant.
-func (s *Service) Create(ctx context.Context, merchantID int64, in TemplateInput) (model.CouponTemplate, error) {
+func (s *Service) Create(ctx context.Context, merchantID int64, in TemplateInput) (TemplateView, error) {
 	t := model.CouponTemplate{MerchantID: merchantID, Version: 1}
 	err := s.store.Tx(ctx, func(tx *store.Tx) error {
 		if err := check(tx.DB, merchantID, in); err != nil {
@@ -57,22 +83,22 @@ func (s *Service) Create(ctx context.Context, merchantID int64, in TemplateInput
 		}
 		in.fill(&t)
 		t.ID, t.CreatedAt, t.UpdatedAt = 0, s.now(), s.now()
-		return tx.Create(&t).Error
+		if err := tx.Create(&t).Error; err != nil {
+			return err
+		}
+		return changelog.Record(tx, changelog.CouponTemplate, t.ID, nil, t)
 	})
-	return t, err
+	return s.view(ctx, t, err)
 }
 
 // Update changes the merchant's template, for the coupons that shoppers already hold too, except that these keep their end.
 // Errors: not_found, stale_version where version is not the one that is stored, total_below_issued where the total is less
 // than what is issued or the limit less than what one shopper has.
-func (s *Service) Update(ctx context.Context, merchantID, id, version int64, in TemplateInput) (t model.CouponTemplate, err error) {
-	err = s.store.Tx(ctx, func(tx *store.Tx) error {
-		t, err = find(tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), merchantID, id)
-		if err != nil {
+func (s *Service) Update(ctx context.Context, merchantID, id, version int64, in TemplateInput) (TemplateView, error) {
+	var t model.CouponTemplate
+	err := s.store.Tx(ctx, func(tx *store.Tx) (err error) {
+		if t, err = lock(tx, merchantID, id, version); err != nil {
 			return err
-		}
-		if t.Version != version {
-			return fault.New(fault.StaleVersion)
 		}
 		if err := check(tx.DB, merchantID, in); err != nil {
 			return err
@@ -80,15 +106,71 @@ func (s *Service) Update(ctx context.Context, merchantID, id, version int64, in 
 		if err := belowIssued(tx, t, in); err != nil {
 			return err
 		}
+		was := t
 		in.fill(&t)
 		t.Version, t.UpdatedAt = version+1, s.now()
 		res := tx.Model(&t).Where("version = ? AND issued <= ?", version, in.Total).
-			Select("*").Omit("id", "merchant_id", "issued", "created_at").Updates(&t)
+			Select("*").Omit("id", "merchant_id", "issued", "stopped_at", "created_at").Updates(&t)
 		if res.Error == nil && res.RowsAffected == 0 {
 			return fault.New(fault.StaleVersion)
 		}
-		return res.Error
+		if res.Error != nil {
+			return res.Error
+		}
+		return changelog.Record(tx, changelog.CouponTemplate, id, was, t)
 	})
+	return s.view(ctx, t, err)
+}
+
+// Stop ends the claiming of a template; what shoppers hold of it stays as it is. Stopping it again changes nothing. not_found,
+// stale_version, state_conflict where it has ended.
+func (s *Service) Stop(ctx context.Context, merchantID, id, version int64) (TemplateView, error) {
+	return s.stop(ctx, merchantID, id, version, true)
+}
+
+// Resume lets shoppers claim a template again that was stopped. Errors are those of Stop.
+func (s *Service) Resume(ctx context.Context, merchantID, id, version int64) (TemplateView, error) {
+	return s.stop(ctx, merchantID, id, version, false)
+}
+
+func (s *Service) stop(ctx context.Context, merchantID, id, version int64, stopped bool) (TemplateView, error) {
+	var t model.CouponTemplate
+	err := s.store.Tx(ctx, func(tx *store.Tx) (err error) {
+		if t, err = lock(tx, merchantID, id, version); err != nil {
+			return err
+		}
+		now := s.now()
+		switch {
+		case t.State(now) == model.TemplateEnded:
+			return fault.New(fault.StateConflict)
+		case stopped == (t.StoppedAt != 0):
+			changelog.Nothing(ctx)
+			return nil
+		}
+		was := t
+		if t.StoppedAt = 0; stopped {
+			t.StoppedAt = now
+		}
+		t.Version, t.UpdatedAt = version+1, now
+		n, err := tx.Affected("UPDATE coupon_templates SET stopped_at = ?, version = ?, updated_at = ? WHERE id = ? AND version = ?",
+			t.StoppedAt, t.Version, now, id, version)
+		if err == nil && n == 0 {
+			return fault.New(fault.StaleVersion)
+		}
+		if err != nil {
+			return err
+		}
+		return changelog.Record(tx, changelog.CouponTemplate, id, was, t)
+	})
+	return s.view(ctx, t, err)
+}
+
+// lock reads the merchant's template under its row lock, in the version that was read.
+func lock(tx *store.Tx, merchantID, id, version int64) (model.CouponTemplate, error) {
+	t, err := find(tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), merchantID, id)
+	if err == nil && t.Version != version {
+		err = fault.New(fault.StaleVersion)
+	}
 	return t, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
@@ -20,6 +21,11 @@ type Engine interface {
 	Failures(ctx context.Context, p timeout.Page) ([]timeout.Failure, int64, error)
 	RetryDead(ctx context.Context, kind, key string) error
 	RetryAllDead(ctx context.Context, kind string) (int, error)
+	Now() time.Time
+	History(ctx context.Context, q timeout.HistoryQuery) (timeout.History, error)
+	Replicas(ctx context.Context) (list []timeout.Replica, shards int, err error)
+	Ahead(ctx context.Context) ([]timeout.Ahead, error)
+	Waiting(ctx context.Context, kind string, after timeout.Cursor, limit int) ([]timeout.Task, error)
 }
 
 // Board is the view of the tasks.
@@ -96,6 +102,8 @@ func (b *Board) Retry(ctx context.Context, merchantID int64, kind, key string) e
 	}
 	err = b.engine.RetryDead(ctx, kind, key)
 	switch {
+	case err == nil:
+		return b.logRetried(ctx, kind, key, 1)
 	case !errors.Is(err, timeout.ErrNotDead):
 		return store.Classify(err)
 	case b.owners[kind] == "":

@@ -1,9 +1,11 @@
 package deadline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/timeout"
 )
@@ -16,7 +18,7 @@ const mostRetried = 500
 func (b *Board) RetryAll(ctx context.Context, merchantID int64, kind string) (int, error) {
 	if merchantID == 0 {
 		n, err := b.engine.RetryAllDead(ctx, kind)
-		return n, store.Classify(err)
+		return n, errors.Join(store.Classify(err), b.logRetried(ctx, kind, "", n))
 	}
 	own, err := b.failuresOf(ctx, Filter{MerchantID: merchantID, Kind: kind, Dead: true})
 	if err != nil {
@@ -28,10 +30,22 @@ func (b *Board) RetryAll(ctx context.Context, merchantID int64, kind string) (in
 		switch {
 		case errors.Is(err, timeout.ErrNotDead): // somebody else was first
 		case err != nil:
-			return retried, store.Classify(err)
+			return retried, errors.Join(store.Classify(err), b.logRetried(ctx, kind, "", retried))
 		default:
 			retried++
 		}
 	}
-	return retried, nil
+	return retried, b.logRetried(ctx, kind, "", retried)
+}
+
+// logRetried leaves the entry of tasks that were retried. The timeout module keeps its tables to itself, so the entry follows in a
+// transaction of its own.
+func (b *Board) logRetried(ctx context.Context, kind, key string, n int) error {
+	if n == 0 {
+		changelog.Nothing(ctx)
+		return nil
+	}
+	return b.store.Tx(ctx, func(tx *store.Tx) error {
+		return changelog.Record(tx, changelog.Task, cmp.Or(key, "*"), nil, map[string]any{"kind": cmp.Or(kind, "*"), "retried": n})
+	})
 }

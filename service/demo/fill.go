@@ -54,6 +54,8 @@ type Filler struct {
 	Catalog   Catalog
 	Merchants Merchants
 	Pictures  Pictures
+	// Simulated says that a simulator plays WeChat, which takes the demo's templates of subscribe messages; the real one would not.
+	Simulated bool
 }
 
 // errNotEmpty rolls the marker back.
@@ -173,12 +175,19 @@ func (f *Filler) fill(tx *store.Tx, merchantID int64, images [][]model.Image) er
 		}
 		products[p.name] = made.ID
 	}
+	if err := f.addReviews(tx, merchantID, products, images); err != nil {
+		return err
+	}
 	offers := offers(merchantID, f.Now(), categories, products)
 	if err := tx.Create(&offers).Error; err != nil {
 		return err
 	}
 	rules := freight(merchantID, f.Now())
-	return tx.Create(&rules).Error
+	if err := tx.Create(&rules).Error; err != nil || !f.Simulated {
+		return err
+	}
+	told := templates(f.Now())
+	return tx.Create(&told).Error
 }
 
 func (f *Filler) addCategories(tx *store.Tx, merchantID int64) (map[string]int64, error) {

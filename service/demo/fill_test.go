@@ -14,6 +14,7 @@ import (
 	"github.com/tidemall/tidemall/service/catalog"
 	"github.com/tidemall/tidemall/service/demo"
 	"github.com/tidemall/tidemall/service/file"
+	"github.com/tidemall/tidemall/service/review"
 	"github.com/tidemall/tidemall/service/shipping"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/store/storetest"
@@ -69,6 +70,10 @@ func TestFillMakesAShop(t *testing.T) {
 		products, total, err := c.List(t.Context(), catalog.Filter{}, page)
 		if err != nil || total < 30 || products[0].Name != "潮汐纯棉圆领T恤" {
 			t.Fatalf("%d products (%v), first %s", total, err, products[0].Name)
+		}
+		rating, err := review.New(review.Deps{Store: s}).RatingOf(t.Context(), products[0].ID)
+		if want := (review.Rating{Stars: [5]int64{2: 1, 3: 1, 4: 2}, Pictured: 1}); err != nil || rating != want || rating.Average() != 43 {
+			t.Errorf("the first product's rating is %+v (%v), want %+v", rating, err, want)
 		}
 		tree, err := c.Categories(t.Context(), 0)
 		if err != nil || len(tree) != 6 || len(tree[0].Children) != 3 {

@@ -3,24 +3,95 @@ package event
 import (
 	"context"
 
+	"gorm.io/gorm"
+
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 )
 
-// List returns a page of a merchant's messages, newest first, and how many there are; an empty state means all.
-func (r *Relay) List(ctx context.Context, merchantID int64, state model.MessageState, page store.Page) ([]model.Message, int64, error) {
-	q := r.store.Read(ctx).Model(&model.Message{}).Where("merchant_id = ?", merchantID)
-	if state != "" {
-		q = q.Where("state = ?", state)
+// Filter narrows the list to a merchant's messages; empty fields are all.
+type Filter struct {
+	MerchantID int64
+	State      model.MessageState
+	Topic      string
+	Key        string
+}
+
+// Listed is a message with how many wait behind it, if it is dead.
+type Listed struct {
+	model.Message
+	Blocks int64 `gorm:"-"`
+}
+
+// Cursor returns the place of the message in the list.
+func (l Listed) Cursor() store.Cursor { return store.Cursor{At: l.CreatedAt, ID: l.ID} }
+
+func (r *Relay) filtered(ctx context.Context, f Filter) *gorm.DB {
+	q := r.store.Read(ctx).Model(&model.Message{}).Where("merchant_id = ?", f.MerchantID)
+	if f.State != "" {
+		q = q.Where("state = ?", f.State)
 	}
+	if f.Topic != "" {
+		q = q.Where("topic = ?", f.Topic)
+	}
+	if f.Key != "" {
+		q = q.Where("msg_key = ?", f.Key)
+	}
+	return q
+}
+
+// List returns a page of messages, newest first, and how many there are.
+func (r *Relay) List(ctx context.Context, f Filter, page store.Page) ([]Listed, int64, error) {
 	var total int64
-	if err := q.Count(&total).Error; err != nil {
+	if err := r.filtered(ctx, f).Count(&total).Error; err != nil {
 		return nil, 0, store.Classify(err)
 	}
-	var rows []model.Message
-	err := q.Order("id DESC").Offset(page.Offset()).Limit(page.Limit).Find(&rows).Error
-	return rows, total, store.Classify(err)
+	var rows []Listed
+	err := r.filtered(ctx, f).Order("id DESC").Offset(page.Offset()).Limit(page.Limit).Find(&rows).Error
+	if err != nil {
+		return nil, 0, store.Classify(err)
+	}
+	return rows, total, r.blocked(ctx, rows)
+}
+
+// ListAfter returns up to limit messages that follow the cursor, newest first, and the cursor of the next page; nil at the end.
+func (r *Relay) ListAfter(ctx context.Context, f Filter, after store.Cursor, limit int) ([]Listed, *store.Cursor, error) {
+	q := r.filtered(ctx, f)
+	if after != (store.Cursor{}) {
+		q = q.Where("id < ?", after.ID)
+	}
+	var rows []Listed
+	if err := q.Order("id DESC").Limit(limit + 1).Find(&rows).Error; err != nil {
+		return nil, nil, store.Classify(err)
+	}
+	rows, next := store.Cut(rows, limit, Listed.Cursor)
+	return rows, next, r.blocked(ctx, rows)
+}
+
+// blocked counts what waits behind the dead ones of a page.
+func (r *Relay) blocked(ctx context.Context, rows []Listed) error {
+	var dead []int64
+	for _, row := range rows {
+		if row.State == model.MessageDead {
+			dead = append(dead, row.ID)
+		}
+	}
+	if len(dead) == 0 {
+		return nil
+	}
+	var counts []struct{ ID, N int64 }
+	err := r.store.Read(ctx).Raw(`SELECT d.id, COUNT(*) AS n FROM messages d JOIN messages m ON m.msg_key = d.msg_key AND m.seq > d.seq
+		WHERE d.id IN ? AND m.state = 'pending' GROUP BY d.id`, dead).Scan(&counts).Error
+	for _, c := range counts {
+		for i := range rows {
+			if rows[i].ID == c.ID {
+				rows[i].Blocks = c.N
+			}
+		}
+	}
+	return store.Classify(err)
 }
 
 // Retry gives a merchant's dead message another round of attempts, from now. It fails with not_found, or with state_conflict
@@ -55,6 +126,11 @@ func (r *Relay) revive(ctx context.Context, merchantID, id int64, to model.Messa
 			return fault.New(fault.StateConflict).Say("只有投递失败已停止的消息可以重试或跳过", "Only a dead message can be retried or skipped")
 		}
 		tx.AfterCommit(r.Wake)
+		err = changelog.Record(tx, changelog.Message, id,
+			map[string]any{"merchant_id": merchantID, "state": model.MessageDead}, map[string]any{"state": to, "topic": row.Topic, "key": row.Key})
+		if err != nil {
+			return err
+		}
 		if to == model.MessageSkipped {
 			return nextDue(tx, []string{row.Key}, now)
 		}

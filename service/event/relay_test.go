@@ -229,7 +229,7 @@ func TestPoisonMessageIsRetried(t *testing.T) {
 		if _, err := r.Retry(t.Context(), merchant, m.ID); !fault.Is(err, fault.StateConflict) {
 			t.Errorf("retry of a sent message: %v, want state_conflict", err)
 		}
-		rows, total, err := r.List(t.Context(), merchant, model.MessageSent, store.Page{Number: 1, Limit: 3})
+		rows, total, err := r.List(t.Context(), Filter{MerchantID: merchant, State: model.MessageSent}, store.Page{Number: 1, Limit: 3})
 		if err != nil || total != 4 || len(rows) != 3 || rows[0].ID < rows[1].ID {
 			t.Errorf("list: %d of %d (%v), want the 3 newest of 4", len(rows), total, err)
 		}

@@ -19,6 +19,8 @@ const (
 	LoginFailed          Code = "login_failed"
 	LoginLocked          Code = "login_locked"
 	LoginCodeInvalid     Code = "login_code_invalid"
+	TOTPRequired         Code = "totp_required"
+	TOTPInvalid          Code = "totp_invalid"
 	ValidationFailed     Code = "validation_failed"
 	RateLimited          Code = "rate_limited"
 	DatabaseUnavailable  Code = "database_unavailable"
@@ -55,6 +57,13 @@ const (
 	RefundTooOld       Code = "refund_too_old"
 	RefundTooMany      Code = "refund_too_many"
 	StateConflict      Code = "state_conflict"
+	ContentRefused     Code = "content_refused"
+	ReviewExists       Code = "review_exists"
+	ReviewClosed       Code = "review_closed"
+	CorrectionUsed     Code = "correction_used"
+	ReceiptUnconfirmed Code = "receipt_unconfirmed"
+	AftersaleExpired   Code = "aftersale_expired"
+	AftersaleLimit     Code = "aftersale_limit"
 
 	FieldRequired Code = "required"
 	FieldUnknown  Code = "unknown_field"
@@ -66,6 +75,7 @@ const (
 	FieldDup      Code = "duplicate"
 	FieldStock    Code = "stock_short"
 	FieldGone     Code = "gone"
+	FieldContent  Code = "not_allowed"
 )
 
 // Info is what the table knows of a code.
@@ -90,6 +100,8 @@ var table = map[Code]Info{
 	LoginFailed:          {Unauthenticated, Text{"用户名或密码不正确", "Username or password is wrong"}},
 	LoginLocked:          {TooMany, Text{"登录失败次数过多，请稍后再试", "Too many failed logins; try again later"}},
 	LoginCodeInvalid:     {Unauthenticated, Text{"登录凭证无效或已使用，请重新获取", "The login code is invalid or was used; get a new one from wx.login"}},
+	TOTPRequired:         {Unauthenticated, Text{"请输入动态验证码", "Send the code of your authenticator app, or a recovery code, as totp"}},
+	TOTPInvalid:          {Unauthenticated, Text{"动态验证码不正确或已使用，请输入新的验证码", "The code is wrong or was used; wait for the next one"}},
 	ValidationFailed:     {Invalid, Text{"输入有误，详见 errors", "The input is not right; see errors"}},
 	RateLimited:          {TooMany, Text{"请求过于频繁，请稍后再试", "Too many requests; try again later"}},
 	DatabaseUnavailable:  {Unavailable, Text{"数据库暂时不可用，请稍后重试", "The database is not available; try again later"}},
@@ -125,6 +137,13 @@ var table = map[Code]Info{
 	RefundTooOld:         {Conflict, Text{"支付已超过一年，微信不再支持退款，请线下处理", "Paid over a year ago; WeChat refunds no more, settle it directly"}},
 	RefundTooMany:        {Conflict, Text{"该订单退款次数已达 50 次上限", "This order has had WeChat's limit of 50 refunds"}},
 	StateConflict:        {Conflict, Text{"当前状态不允许此操作", "The present state does not allow this"}},
+	ContentRefused:       {Invalid, Text{"内容未通过微信安全检测，请修改后再提交", "WeChat does not allow this content; change it and send it again"}},
+	ReviewExists:         {Conflict, Text{"该商品已评价", "This line has its review already"}},
+	ReviewClosed:         {Conflict, Text{"已超过可评价时间，或商品已全部退款", "This line cannot be reviewed: it was refunded, or the time for it is over"}},
+	CorrectionUsed:       {Conflict, Text{"微信只允许更正一次发货信息，已使用", "WeChat takes one correction of the shipping information, and it was used"}},
+	ReceiptUnconfirmed:   {Conflict, Text{"微信尚未显示该订单已确认收货，请先在微信中确认", "WeChat does not show the goods as received; confirm it there first"}},
+	AftersaleExpired:     {Conflict, Text{"已超过售后申请期限，请联系商家", "The time to ask for an after-sale is over; ask the merchant"}},
+	AftersaleLimit:       {Conflict, Text{"该订单的售后申请次数已达上限", "This order has had as many after-sales as it may"}},
 	FieldRequired:        {Invalid, Text{"必填", "is required"}},
 	FieldUnknown:         {Invalid, Text{"未知字段", "is not a known field"}},
 	FieldType:            {Invalid, Text{"类型不正确", "has the wrong type"}},
@@ -135,6 +154,7 @@ var table = map[Code]Info{
 	FieldDup:             {Invalid, Text{"重复", "is there twice"}},
 	FieldStock:           {Conflict, Text{"库存不足", "is more than the stock"}},
 	FieldGone:            {Conflict, Text{"已下架或不存在", "is off the shelf or gone"}},
+	FieldContent:         {Invalid, Text{"含有不允许的内容", "has content that is not allowed"}},
 }
 
 // Lookup returns what the table knows of the code; an unknown code is an internal error.

@@ -74,24 +74,6 @@ func Adjust(tx *store.Tx, merchantID, skuID, delta int64, reason, actor string, 
 	return stock[0], tx.Create(&entry).Error
 }
 
-// Ledger lists a SKU's entries, newest first, and their number. not_found if the merchant has no such SKU.
-func Ledger(db *gorm.DB, merchantID, skuID int64, page store.Page) ([]model.LedgerEntry, int64, error) {
-	var n int64
-	if err := db.Raw("SELECT COUNT(*) FROM skus WHERE id = ? AND merchant_id = ?", skuID, merchantID).Scan(&n).Error; err != nil {
-		return nil, 0, store.Classify(err)
-	}
-	if n == 0 {
-		return nil, 0, fault.New(fault.NotFoundError)
-	}
-	q := db.Model(&model.LedgerEntry{}).Where("sku_id = ?", skuID)
-	if err := q.Count(&n).Error; err != nil {
-		return nil, 0, store.Classify(err)
-	}
-	var entries []model.LedgerEntry
-	err := db.Where("sku_id = ?", skuID).Order("created_at DESC, id DESC").Offset(page.Offset()).Limit(page.Limit).Find(&entries).Error
-	return entries, n, store.Classify(err)
-}
-
 // Short returns those of the SKUs that have less stock than wanted, with the stock they have. A SKU that is gone has 0.
 func Short(db *gorm.DB, want map[int64]int64) (map[int64]int64, error) {
 	var rows []struct{ ID, Stock int64 }

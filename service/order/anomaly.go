@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/payment"
 	"github.com/tidemall/tidemall/service/store"
 )
@@ -14,7 +15,12 @@ func (s *Service) ResolveAnomaly(ctx context.Context, f payment.AnomalyFilter, i
 	var a *model.Anomaly
 	err := s.Store.Tx(ctx, func(tx *store.Tx) (err error) {
 		now := s.Now()
-		if a, err = payment.Resolve(tx, f, id, note, actor, now); err != nil || a.OrderID == 0 {
+		if a, err = payment.Resolve(tx, f, id, note, actor, now); err != nil {
+			return err
+		}
+		err = changelog.Record(tx, changelog.Anomaly, id,
+			map[string]any{"merchant_id": a.MerchantID, "state": model.AnomalyOpen}, map[string]any{"state": a.State, "note": a.Note})
+		if err != nil || a.OrderID == 0 {
 			return err
 		}
 		n, err := tx.Affected("UPDATE orders SET closing_next_at = ?, closing_note = '', updated_at = ? WHERE id = ? AND state = ? AND closing_note = ?",

@@ -26,7 +26,7 @@ type AnswerOverdue struct {
 	At          model.Time          `json:"at"`
 }
 
-// answersDue marks after-sales that the merchant has not answered in time, all in one transaction. It moves no money: whether
+// answersDue marks after-sales that the merchant has not answered, or whose goods were not received, in time, all in one transaction. It moves no money: whether
 // to give something back stays the merchant's to say, and an alert that nobody heeds does not decide it.
 func (s *Service) answersDue(ctx context.Context, tasks []timeout.Task) []timeout.Outcome {
 	out, at, ids := sorted(tasks)
@@ -70,13 +70,13 @@ func (s *Service) answerBatch(tx *store.Tx, tasks []timeout.Task, at map[int64]i
 	for _, a := range rows {
 		decided[a.ID] = timeout.Done()
 		switch {
-		case a.AnswerDeadline == nil, a.State != model.AftersaleRequested:
+		case a.AnswerDeadline == nil, a.State != model.AftersaleRequested && a.State != model.AftersaleReturning:
 		case int64(*a.AnswerDeadline) > tasks[at[a.ID]].Due:
 			decided[a.ID] = timeout.Reschedule(int64(*a.AnswerDeadline))
 		default:
 			b.Expect(1, errMoved, `UPDATE aftersales SET answer_deadline = NULL, answer_overdue_at = ?, version = version + 1, updated_at = ?
 				WHERE id = ? AND version = ? AND state = ? AND answer_deadline = ?`,
-				now, now, a.ID, a.Version, string(model.AftersaleRequested), *a.AnswerDeadline)
+				now, now, a.ID, a.Version, string(a.State), *a.AnswerDeadline)
 			_, traceparent := s.step(tx, TopicAnswerOverdue, cmp.Or(orders[a.OrderID], &model.Order{ID: a.OrderID}))
 			messages = append(messages, event.New{
 				Trace: traceparent, Topic: TopicAnswerOverdue, Key: fmt.Sprintf("aftersale:%d", a.ID), Seq: a.Version + 1, MerchantID: a.MerchantID, At: now,

@@ -50,7 +50,7 @@ func disputed(tx *store.Tx, orders []*model.Order) (map[int64]bool, error) {
 	err := tx.Raw(`SELECT order_id FROM refunds WHERE order_id IN ? AND kind <> ? AND state IN ?
 		UNION SELECT order_id FROM aftersales WHERE order_id IN ? AND state IN ?`,
 		ids, model.RefundLate, []model.RefundState{model.RefundPending, model.RefundProcessing, model.RefundAbnormal},
-		ids, []model.AftersaleState{model.AftersaleRequested, model.AftersaleApproved, model.AftersaleReturning, model.AftersaleRefunding},
+		ids, model.AftersalesOpen,
 	).Scan(&open).Error
 	there := make(map[int64]bool, len(open))
 	for _, id := range open {

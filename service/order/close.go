@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/coupon"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/inventory"
@@ -143,6 +144,9 @@ func (s *Service) closeClaimed(ctx context.Context, o *model.Order, attempts []*
 		if err == nil && !ok {
 			return errMoved
 		}
+		if err == nil {
+			err = logClosed(tx, locked)
+		}
 		failpoint.Hit("close.written")
 		return err
 	})
@@ -155,6 +159,7 @@ func (s *Service) closeClaimed(ctx context.Context, o *model.Order, attempts []*
 func (s *Service) claimClosing(ctx context.Context, id int64, c closing) (o *model.Order, attempts []*model.PaymentAttempt, err error) {
 	err = s.Store.Tx(ctx, func(tx *store.Tx) error {
 		if o, err = s.lock(tx, id); err != nil || o.State != model.OrderPending {
+			changelog.Nothing(ctx) // closed already, or paid
 			return err
 		}
 		now := s.Now()
@@ -173,7 +178,10 @@ func (s *Service) claimClosing(ctx context.Context, id int64, c closing) (o *mod
 			if err == nil && !ok {
 				return errMoved
 			}
-			return err
+			if err != nil {
+				return err
+			}
+			return logClosed(tx, o)
 		}
 		if _, err := claim(tx, o, now); err != nil {
 			return err
@@ -192,6 +200,12 @@ func (s *Service) claimClosing(ctx context.Context, id int64, c closing) (o *mod
 		return err
 	})
 	return o, attempts, err
+}
+
+// logClosed leaves the entry of an order that an admin closed.
+func logClosed(tx *store.Tx, o *model.Order) error {
+	return changelog.Record(tx, changelog.Order, o.No,
+		map[string]any{"merchant_id": o.MerchantID, "state": model.OrderPending}, map[string]any{"state": o.State, "close_reason": o.CloseReason})
 }
 
 // actorOf names who closes: the one who asks now, or who did when the order was marked.
@@ -229,8 +243,12 @@ func (s *Service) park(ctx context.Context, o *model.Order, p progress) (progres
 		note, next = notePerson, nil
 	}
 	err := s.Store.Tx(ctx, func(tx *store.Tx) error {
-		return tx.Exec("UPDATE orders SET claim_token = '', claim_until = 0, closing_next_at = ?, closing_note = ?, updated_at = ? WHERE id = ? AND state = ? AND claim_token = ?",
+		err := tx.Exec("UPDATE orders SET claim_token = '', claim_until = 0, closing_next_at = ?, closing_note = ?, updated_at = ? WHERE id = ? AND state = ? AND claim_token = ?",
 			next, note, s.Now(), o.ID, model.OrderPending, o.ClaimToken).Error
+		if err != nil {
+			return err
+		}
+		return changelog.Record(tx, changelog.Order, o.No, map[string]any{"merchant_id": o.MerchantID, "closing": nil}, map[string]any{"closing": o.ClosingReason})
 	})
 	failpoint.Hit("close.parked")
 	return p, err

@@ -3,11 +3,10 @@ package order
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/tidemall/tidemall/model"
-	"github.com/tidemall/tidemall/service/store"
+	"github.com/tidemall/tidemall/service/deadline"
 	"github.com/tidemall/tidemall/timeout"
 )
 
@@ -35,44 +34,23 @@ func (s *Service) Kinds() []timeout.Kind {
 		{Name: KindClosing, Handler: each(s.closingDue), Source: s.column(KindClosing, "orders", "closing_next_at", "closing_next_at IS NOT NULL"), Batch: 1, Workers: closingWorkers},
 		{Name: KindQuery, Handler: each(s.queryDue), Source: s.column(KindQuery, "payment_attempts", "next_query_at", "state IN ('open', 'closing')"), Batch: 1, Workers: queryWorkers},
 		{Name: KindRefund, Handler: each(s.refundDue), Source: s.column(KindRefund, "refunds", "next_at", "next_at IS NOT NULL"), Batch: 1, Workers: refundWorkers},
+		{Name: KindUpload, Handler: each(s.uploadDue), Source: s.column(KindUpload, "shipping_uploads", "next_at", "next_at IS NOT NULL"), Batch: 1, Workers: uploadWorkers},
 		{Name: KindRemind, Handler: s.remind(), Source: s.column(KindRemind, "orders", "remind_at", "closing_reason IS NULL")},
 		{Name: KindShip, Handler: s.shipOverdue(), Source: s.column(KindShip, "orders", "ship_due_at", "ship_due_at IS NOT NULL")},
 		{Name: KindConfirm, Handler: s.autoConfirm(), Source: s.column(KindConfirm, "orders", "confirm_due_at", "confirm_due_at IS NOT NULL")},
-		{Name: KindAftersale, Handler: timeout.HandlerFunc(s.answersDue), Source: s.column(KindAftersale, "aftersales", "answer_deadline", "state = 'requested'")},
+		{Name: KindAftersale, Handler: timeout.HandlerFunc(s.answersDue), Source: s.column(KindAftersale, "aftersales", "answer_deadline", "state IN ('requested', 'returning')")},
 	}
 }
 
 // each makes a handler of one that acts on a single thing.
 func each(act func(ctx context.Context, id int64, due model.Time) timeout.Outcome) timeout.Handler {
-	return timeout.HandlerFunc(func(ctx context.Context, tasks []timeout.Task) []timeout.Outcome {
-		out := make([]timeout.Outcome, len(tasks))
-		for i, t := range tasks {
-			id, err := orderID(t)
-			if err != nil {
-				out[i] = timeout.Failed(err)
-				continue
-			}
-			out[i] = act(ctx, id, model.Time(t.Due))
-		}
-		return out
-	})
+	return deadline.Each(act)
 }
 
 // failed is the outcome of a task that ended with an error. One of the database's never counts against the task.
-func failed(err error) timeout.Outcome {
-	if store.IsUnavailable(err) || store.IsConflict(err) {
-		return timeout.Again(err)
-	}
-	return timeout.Failed(err)
-}
+func failed(err error) timeout.Outcome { return deadline.Failed(err) }
 
-func orderID(t timeout.Task) (int64, error) {
-	id, err := strconv.ParseInt(t.Key, 10, 64)
-	if err != nil || id < 1 {
-		return 0, fmt.Errorf("%s task: key %q is no id", t.Kind, t.Key)
-	}
-	return id, nil
-}
+func orderID(t timeout.Task) (int64, error) { return deadline.ID(t) }
 
 func closingTask(id int64, at model.Time) timeout.Task {
 	return timeout.Task{Kind: KindClosing, Key: strconv.FormatInt(id, 10), Due: int64(at)}
@@ -111,47 +89,6 @@ func (s *Service) closingMoved(ctx context.Context, id int64, due model.Time) ti
 	return timeout.Again(errMoved)
 }
 
-// column is a deadline column as the timeout module's source: keyset pages over the column's index, whose last part is the id.
-type column struct {
-	store *store.Store
-	kind  string
-	query string
-	count string
-}
-
-func (s *Service) column(kind, table, deadline, waiting string) column {
-	return column{
-		store: s.Store, kind: kind,
-		query: "SELECT id, " + deadline + " AS due FROM " + table + " WHERE " + waiting + " AND " + deadline + " <= ? AND " +
-			deadline + " >= ? AND (" + deadline + " > ? OR id > ?) ORDER BY " + deadline + ", id LIMIT ?",
-		count: "SELECT COUNT(*) FROM " + table + " WHERE " + waiting + " AND " + deadline + " <= ?",
-	}
-}
-
-// Due implements timeout.Source.
-func (c column) Due(ctx context.Context, after timeout.Cursor, until int64, limit int) ([]timeout.Task, error) {
-	var id int64
-	if after.Key != "" {
-		parsed, err := strconv.ParseInt(after.Key, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("%s source: cursor %q is no id", c.kind, after.Key)
-		}
-		id = parsed
-	}
-	var rows []struct{ ID, Due int64 }
-	if err := c.store.Read(ctx).Raw(c.query, until, after.Due, after.Due, id, limit).Scan(&rows).Error; err != nil {
-		return nil, store.Classify(err)
-	}
-	tasks := make([]timeout.Task, len(rows))
-	for i, r := range rows {
-		tasks[i] = timeout.Task{Kind: c.kind, Key: strconv.FormatInt(r.ID, 10), Due: r.Due}
-	}
-	return tasks, nil
-}
-
-// Count implements timeout.Counter.
-func (c column) Count(ctx context.Context, until int64) (int64, error) {
-	var n int64
-	err := c.store.Read(ctx).Raw(c.count, until).Scan(&n).Error
-	return n, store.Classify(err)
+func (s *Service) column(kind, table, column, waiting string) timeout.Source {
+	return deadline.NewColumn(s.Store, kind, table, column, waiting)
 }

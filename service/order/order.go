@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/catalog"
+	"github.com/tidemall/tidemall/service/content"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/policy"
 	"github.com/tidemall/tidemall/service/store"
@@ -30,6 +31,13 @@ type Catalog interface {
 	CategoryPath(merchantID, categoryID int64) []int64
 }
 
+// Content judges remarks before the merchant sees them.
+type Content interface {
+	// Judge asks WeChat about a text: content_refused, or whether it is to be held.
+	Judge(ctx context.Context, q content.Question) (content.Judgement, error)
+	Hold(tx *store.Tx, n content.Withheld) error
+}
+
 // Policies decide how long a stage may take.
 type Policies interface {
 	Resolve(stage string, q policy.Query) policy.Decision
@@ -44,12 +52,17 @@ type Deps struct {
 	Policies Policies
 	Tasks    Scheduler
 	WeChat   WeChat
+	Content  Content
 	// Relayed is told after a commit that wrote messages, so that they need not wait for the next poll.
 	Relayed func()
 	// Rows is told of every batch of due orders how many rows it was to change and how many it did; nil is told nothing.
 	Rows func(kind string, expected, affected int64)
 	// MaxUnpaid is how many unpaid orders a shopper may have.
 	MaxUnpaid int64
+	// ReviewFor is how long after an order was completed its lines can be reviewed; 0: not at all.
+	ReviewFor time.Duration
+	// AftersaleWindow is how long after an order's completion after-sales can be asked for; 0 for ever.
+	AftersaleWindow time.Duration
 	// Zone is the shop's time zone; order numbers carry its date.
 	Zone *time.Location
 	// Tracer makes the spans of what is done about orders; nil makes none.

@@ -306,7 +306,8 @@ func (s *Service) settledMeanwhile(ctx context.Context, t wechat.Transaction) er
 
 // unanswered turns a failed call into what the caller is told: only a definite refusal is more than "try again".
 func unanswered(err error) error {
-	if wechat.KindOf(err) == wechat.KindRejected {
+	switch wechat.KindOf(err) {
+	case wechat.KindRejected, wechat.KindSetup:
 		return fault.Wrap(fault.WeChatRefused, err)
 	}
 	return fault.Wrap(fault.WeChatUnavailable, err).After(time.Second)

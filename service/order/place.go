@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/cart"
+	"github.com/tidemall/tidemall/service/content"
 	"github.com/tidemall/tidemall/service/coupon"
 	"github.com/tidemall/tidemall/service/event"
 	"github.com/tidemall/tidemall/service/fault"
@@ -53,11 +54,12 @@ type draft struct {
 	trace     string // the traceparent of the placing
 	orderID   int64
 	lineID    int64 // the first of as many as there are items
+	remark    content.Judgement
 }
 
 // Place makes an order of a basket, or returns the one that the same Idempotency-Key made before. Beside the errors of
 // Quote: price_changed (with the new quote as an extra member "quote"), unpaid_limit, address_required,
-// idempotency_key_reused, rate_limited. A payable of 0 is paid at once. The deadline is scheduled after the commit.
+// idempotency_key_reused, content_refused (the remark), rate_limited. A payable of 0 is paid at once. The deadline is scheduled after the commit.
 func (s *Service) Place(ctx context.Context, shopperID int64, p Placement) (o *model.Order, err error) {
 	ctx, span := s.Tracer.Start(ctx, "order.place")
 	defer func() {
@@ -74,12 +76,16 @@ func (s *Service) placeOnce(ctx context.Context, shopperID int64, p Placement) (
 	if err != nil {
 		return nil, err
 	}
+	judged, err := s.judgeRemark(ctx, shopperID, p) // before the queue: nobody waits there for WeChat
+	if err != nil {
+		return nil, err
+	}
 	leave, err := s.queue.enter(ctx, shopperID)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	d := draft{Placement: p, shopperID: shopperID, hash: hash, trace: event.TraceParent(ctx)}
+	d := draft{Placement: p, shopperID: shopperID, hash: hash, trace: event.TraceParent(ctx), remark: judged}
 	if d.orderID, err = s.Store.NextIDs(ctx, "orders", 1); err != nil {
 		return nil, err
 	}
@@ -127,6 +133,9 @@ func (s *Service) place(tx *store.Tx, d draft) (*model.Order, error) {
 	if err := s.insert(tx, &b, o, lines); err != nil {
 		return nil, err
 	}
+	if err := s.holdRemark(tx, d, o); err != nil {
+		return nil, err
+	}
 	if o.PayableFen == 0 {
 		if err := tx.Send(&b); err != nil {
 			return nil, err
@@ -158,17 +167,22 @@ func (s *Service) compose(d draft, q *Quote, address *model.OrderAddress, now mo
 		CouponID: d.CouponID, Remark: d.Remark, IdemKey: d.Key, IdemHash: d.hash, Version: 1, CreatedAt: now, UpdatedAt: now,
 		TraceParent: d.trace,
 	}
+	if d.remark.Held {
+		o.RemarkState = model.RemarkHeld
+	}
 	lines := make([]model.OrderLine, len(q.Lines))
 	for i, l := range q.Lines {
 		lines[i] = model.OrderLine{
 			ID: d.lineID + int64(i), OrderID: o.ID, LineNo: i + 1, MerchantID: o.MerchantID, ProductID: l.ProductID, SKUID: l.SKUID,
 			Name: l.Name, Image: l.Image, Specs: l.Specs, Virtual: l.Virtual,
-			Quantity: l.Quantity, PriceFen: l.PriceFen, DiscountFen: l.DiscountFen,
+			Quantity: l.Quantity, PriceFen: l.PriceFen, DiscountFen: l.DiscountFen, CreatedAt: now,
 		}
 		if !l.Virtual {
 			o.OrderType, o.Address = model.OrderTypeGoods, address
 		}
 	}
+	tail := tailOf(o.Address)
+	o.ReceiverPhoneTail = &tail
 	decision := s.decide(policy.StagePay, o)
 	o.PayDeadline = now.Add(max(decision.Duration, time.Second))
 	o.PolicyID, o.PolicyVersion = decision.PolicyID, decision.Version

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 )
@@ -63,7 +64,7 @@ func (s *Service) setPrice(tx *store.Tx, o *model.Order, actor string, r Reprici
 	if err != nil {
 		return err
 	}
-	was := o.PayableFen
+	was, logged := o.PayableFen, loggedPrice(o)
 	o.AdjustmentFen, o.PayableFen = r.AdjustFen, o.GoodsFen-o.DiscountFen+o.FreightFen+r.AdjustFen
 	c := change{
 		to: o.State, actor: actor, reason: fmt.Sprintf("price %d → %d fen", was, o.PayableFen), at: now,
@@ -80,6 +81,9 @@ func (s *Service) setPrice(tx *store.Tx, o *model.Order, actor string, r Reprici
 	if !ok {
 		return fault.New(fault.OrderBusy)
 	}
+	if err := changelog.Record(tx, changelog.Order, o.No, logged, loggedPrice(o)); err != nil {
+		return err
+	}
 	for i, share := range adjustmentShares(goods, r.AdjustFen) {
 		if share == goods[i].AdjustmentFen {
 			continue
@@ -92,6 +96,11 @@ func (s *Service) setPrice(tx *store.Tx, o *model.Order, actor string, r Reprici
 		return s.payFree(tx, o, now)
 	}
 	return nil
+}
+
+// loggedPrice is an order's price as the change log shows it.
+func loggedPrice(o *model.Order) map[string]any {
+	return map[string]any{"merchant_id": o.MerchantID, "adjustment_fen": o.AdjustmentFen, "payable_fen": o.PayableFen}
 }
 
 // adjustmentShares splits an adjustment over the lines in proportion to what they cost after discount. A negative one takes

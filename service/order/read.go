@@ -2,9 +2,7 @@ package order
 
 import (
 	"context"
-	"strings"
-
-	"gorm.io/gorm"
+	"slices"
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/store"
@@ -15,9 +13,17 @@ type View struct {
 	model.Order
 	Lines   []model.OrderLine
 	Parcels []Parcel
+	// Aftersales are what the shopper asked for, oldest first.
+	Aftersales []Aftersale
+	// AftersaleEnds is when after-sales can no longer be asked for; 0 for never, or not yet known.
+	AftersaleEnds model.Time
 	// OutTradeNo is of the latest payment attempt; empty if there was none.
 	OutTradeNo string
-	ReadAt     model.Time
+	// TransactionID is WeChat's of the payment that pays a shipped order; empty otherwise.
+	TransactionID string
+	ReadAt        model.Time
+	// ReviewUntil is the end of the time for reviews; 0 while there is none.
+	ReviewUntil model.Time
 	// ForMerchant says that the merchant reads it, who is told of more than the shopper.
 	ForMerchant bool
 }
@@ -31,18 +37,56 @@ type Parcel struct {
 	Lines []model.ParcelLine
 }
 
+// Aftersale is an after-sale with what it is about.
+type Aftersale struct {
+	model.Aftersale
+	Lines []model.AftersaleLine
+}
+
+// Refundable is how many pieces of a line of the order no refund has taken and no open after-sale asks for; 0 while it is unpaid.
+func (v View) Refundable(l model.OrderLine) int64 {
+	if v.PaidAt == 0 {
+		return 0
+	}
+	d := demand{}
+	for _, a := range v.Aftersales {
+		if a.State == model.AftersaleRefunding || !slices.Contains(model.AftersalesOpen, a.State) {
+			continue // its refund is counted on the line, or it asks for nothing any more
+		}
+		for _, part := range a.Lines {
+			if part.LineID == l.ID {
+				d.waiting += part.Quantity
+			}
+		}
+	}
+	return d.free(l)
+}
+
+// AftersaleOpen reports whether the shopper can ask for an after-sale of something of the order now.
+func (v View) AftersaleOpen() bool {
+	if v.State == model.OrderPending || v.State == model.OrderClosed || v.AftersaleEnds != 0 && v.ReadAt >= v.AftersaleEnds {
+		return false
+	}
+	return slices.ContainsFunc(v.Lines, func(l model.OrderLine) bool { return v.Refundable(l) > 0 })
+}
+
 // Closing reports whether the order is on its way to closed: nothing can be paid or changed any more.
 func (v View) Closing() bool { return v.State == model.OrderPending && v.ClosingReason != nil }
 
 // ShopperActions lists what the shopper can do with the order now.
-func (v View) ShopperActions() []string {
+func (v View) ShopperActions() (actions []string) {
 	switch {
 	case v.State == model.OrderPending && v.ClosingReason == nil && v.ReadAt < v.PayDeadline:
-		return []string{"pay", "cancel"}
+		actions = []string{"pay", "cancel"}
 	case v.State == model.OrderShipped:
-		return []string{"confirm"}
+		actions = []string{"confirm"}
+	case slices.ContainsFunc(v.Lines, v.Reviewable):
+		actions = []string{"review"}
 	}
-	return nil
+	if v.AftersaleOpen() {
+		actions = append(actions, "aftersale")
+	}
+	return actions
 }
 
 // MerchantActions lists what the merchant can do with the order now.
@@ -58,88 +102,6 @@ func (v View) MerchantActions() []string {
 		}
 	}
 	return nil
-}
-
-// Filter narrows a list of orders. ShopperID or MerchantID must be given; the other fields may be zero.
-type Filter struct {
-	ShopperID  int64
-	MerchantID int64
-	State      model.OrderState
-	// Query is the beginning of an order number or an out_trade_no.
-	Query string
-	// ShipOverdue leaves orders for which the alert was given that they are not shipped yet.
-	ShipOverdue bool
-	From, To    model.Time // created, half-open
-}
-
-func (f Filter) on(db *gorm.DB) *gorm.DB {
-	q := db.Model(&model.Order{})
-	if f.ShopperID != 0 {
-		q = q.Where("shopper_id = ?", f.ShopperID)
-	}
-	if f.MerchantID != 0 {
-		q = q.Where("merchant_id = ?", f.MerchantID)
-	}
-	if f.State != "" {
-		q = q.Where("state = ?", f.State)
-	}
-	if f.ShipOverdue {
-		q = q.Where("state = ? AND ship_overdue_at IS NOT NULL", model.OrderPaid) // the index by state narrows it
-	}
-	if f.Query != "" {
-		no, _, _ := strings.Cut(strings.ToUpper(f.Query), "-")
-		q = q.Where("no >= ? AND no < ?", no, no+"~") // "~" sorts after every character of a number
-	}
-	if f.From != 0 {
-		q = q.Where("created_at >= ?", f.From)
-	}
-	if f.To != 0 {
-		q = q.Where("created_at < ?", f.To)
-	}
-	return q
-}
-
-// List returns a page of orders, newest first, and how many there are.
-func (s *Service) List(ctx context.Context, f Filter, p store.Page) ([]View, int64, error) {
-	var n int64
-	if err := f.on(s.Store.Read(ctx)).Count(&n).Error; err != nil {
-		return nil, 0, store.Classify(err)
-	}
-	var rows []model.Order
-	err := f.on(s.Store.Read(ctx)).Order("created_at DESC, id DESC").Offset(p.Offset()).Limit(p.Limit).Find(&rows).Error
-	if err != nil {
-		return nil, 0, store.Classify(err)
-	}
-	views, err := s.views(ctx, rows)
-	return f.shown(views), n, err
-}
-
-// shown notes on the orders who reads them.
-func (f Filter) shown(views []View) []View {
-	for i := range views {
-		views[i].ForMerchant = f.MerchantID != 0
-	}
-	return views
-}
-
-// ListAfter returns up to limit orders that follow the cursor, newest first, and the cursor of the next page; nil at the end. It
-// costs the same at any depth.
-func (s *Service) ListAfter(ctx context.Context, f Filter, after store.Cursor, limit int) ([]View, *store.Cursor, error) {
-	q := f.on(s.Store.Read(ctx))
-	if after != (store.Cursor{}) {
-		q = q.Where("created_at <= ? AND (created_at < ? OR id < ?)", after.At, after.At, after.ID)
-	}
-	var rows []model.Order
-	if err := q.Order("created_at DESC, id DESC").Limit(limit + 1).Find(&rows).Error; err != nil {
-		return nil, nil, store.Classify(err)
-	}
-	var next *store.Cursor
-	if len(rows) > limit {
-		rows = rows[:limit]
-		next = &store.Cursor{At: rows[limit-1].CreatedAt, ID: rows[limit-1].ID}
-	}
-	views, err := s.views(ctx, rows)
-	return f.shown(views), next, err
 }
 
 // Get returns the shopper's order. not_found if it is somebody else's.
@@ -167,8 +129,10 @@ type Detail struct {
 	Attempts []model.PaymentAttempt
 	Payments []model.Payment
 	Refunds  []model.Refund
-	// Aftersales are what the shopper asked for, oldest first.
-	Aftersales []model.Aftersale
+	// Upload is what WeChat is to know of the shipping; nil while nothing was shipped.
+	Upload *model.ShippingUpload
+	// MerchantRemark is what the merchant's people noted; of version 0 where they never did.
+	MerchantRemark model.OrderRemark
 }
 
 // GetForMerchant returns the merchant's order with its history. not_found if it is another merchant's.
@@ -186,12 +150,16 @@ func (s *Service) GetForMerchant(ctx context.Context, merchantID int64, no strin
 	for _, part := range []struct {
 		rows  any
 		order string
-	}{{&d.Events, "version"}, {&d.Attempts, "created_at, id"}, {&d.Payments, "created_at, id"}, {&d.Refunds, "created_at, id"}, {&d.Aftersales, "created_at, id"}} {
+	}{{&d.Events, "version"}, {&d.Attempts, "created_at, id"}, {&d.Payments, "created_at, id"}, {&d.Refunds, "created_at, id"}} {
 		if err := s.Store.Read(ctx).Where("order_id = ?", o.ID).Order(part.order).Find(part.rows).Error; err != nil {
 			return nil, store.Classify(err)
 		}
 	}
-	return d, nil
+	if d.MerchantRemark, err = merchantRemarkOf(s.Store.Read(ctx), o.ID); err != nil {
+		return nil, err
+	}
+	d.Upload, err = uploadOf(s.Store.Read(ctx), o.ID)
+	return d, err
 }
 
 func (s *Service) view(ctx context.Context, o model.Order) (*View, error) {
@@ -208,7 +176,7 @@ func (s *Service) views(ctx context.Context, orders []model.Order) ([]View, erro
 	ids, at := make([]int64, len(orders)), make(map[int64]int, len(orders))
 	now := s.Now()
 	for i, o := range orders {
-		views[i] = View{Order: o, ReadAt: now}
+		views[i] = View{Order: o, ReadAt: now, ReviewUntil: s.reviewUntil(&o), AftersaleEnds: s.aftersaleEnds(&o)}
 		ids[i], at[o.ID] = o.ID, i
 	}
 	if len(ids) == 0 {
@@ -230,7 +198,56 @@ func (s *Service) views(ctx context.Context, orders []model.Order) ([]View, erro
 	for _, a := range attempts {
 		views[at[a.OrderID]].OutTradeNo = a.OutTradeNo
 	}
+	if err := s.addTransactions(ctx, views, at); err != nil {
+		return nil, err
+	}
+	if err := s.addAftersales(ctx, views, ids, at); err != nil {
+		return nil, err
+	}
 	return views, s.addParcels(ctx, views, ids, at)
+}
+
+// addTransactions adds to orders that are shipped what WeChat's component for confirming the receipt asks for.
+func (s *Service) addTransactions(ctx context.Context, views []View, at map[int64]int) error {
+	var shipped []int64
+	for _, v := range views {
+		if v.State == model.OrderShipped || v.State == model.OrderCompleted {
+			shipped = append(shipped, v.ID)
+		}
+	}
+	if len(shipped) == 0 {
+		return nil
+	}
+	var paid []model.Payment
+	err := s.Store.Read(ctx).Select("order_id, transaction_id").Where("settled_order IN ?", shipped).Find(&paid).Error
+	for _, p := range paid {
+		views[at[p.OrderID]].TransactionID = p.TransactionID
+	}
+	return store.Classify(err)
+}
+
+func (s *Service) addAftersales(ctx context.Context, views []View, ids []int64, at map[int64]int) error {
+	var rows []model.Aftersale
+	if err := s.Store.Read(ctx).Where("order_id IN ?", ids).Order("created_at, id").Find(&rows).Error; err != nil || len(rows) == 0 {
+		return store.Classify(err)
+	}
+	about := make([]int64, len(rows))
+	for i, a := range rows {
+		about[i] = a.ID
+	}
+	var parts []model.AftersaleLine
+	if err := s.Store.Read(ctx).Where("aftersale_id IN ?", about).Order("aftersale_id, line_id").Find(&parts).Error; err != nil {
+		return store.Classify(err)
+	}
+	in := map[int64][]model.AftersaleLine{}
+	for _, p := range parts {
+		in[p.AftersaleID] = append(in[p.AftersaleID], p)
+	}
+	for _, a := range rows {
+		v := &views[at[a.OrderID]]
+		v.Aftersales = append(v.Aftersales, Aftersale{Aftersale: a, Lines: in[a.ID]})
+	}
+	return nil
 }
 
 func (s *Service) addParcels(ctx context.Context, views []View, ids []int64, at map[int64]int) error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/idempotency"
 	"github.com/tidemall/tidemall/service/payment"
@@ -51,11 +52,15 @@ func (s *Service) Refund(ctx context.Context, merchantID int64, no, key string, 
 			return err
 		}
 		if before != 0 {
+			changelog.Nothing(ctx)
 			r, err = payment.RefundByID(tx.DB, before)
 			return err
 		}
-		r, err = s.RefundIn(tx, o, id, req)
-		return err
+		if r, err = s.RefundIn(tx, o, id, req); err != nil {
+			return err
+		}
+		return changelog.Record(tx, changelog.Order, o.No, nil,
+			map[string]any{"merchant_id": o.MerchantID, "refund": r.OutRefundNo, "amount_fen": r.AmountFen, "lines": req.Lines, "reason": r.Reason})
 	})
 	return r, err
 }
@@ -69,41 +74,51 @@ func (s *Service) NewRefundID(ctx context.Context) (int64, error) {
 // after-sales, coupons or stock yet. Where nothing is to be paid back (a line that cost nothing) the refund succeeds here;
 // otherwise WeChat is called after the commit. Errors as of Refund.
 func (s *Service) RefundIn(tx *store.Tx, o *model.Order, id int64, req RefundRequest) (*model.Refund, error) {
+	r, err := s.makeRefund(tx, o, id, req)
+	if err != nil {
+		return nil, err
+	}
+	return r, s.refundFree(tx, o, r)
+}
+
+// refundFree ends a refund that was made and gives no money back: there is nothing to call WeChat for.
+func (s *Service) refundFree(tx *store.Tx, o *model.Order, r *model.Refund) error {
+	if r.AmountFen > 0 {
+		return nil
+	}
+	return s.refundSucceeded(tx, o, r, "", r.CreatedAt)
+}
+
+// refundableState refuses orders that have nothing to give back.
+func refundableState(o *model.Order) error {
 	switch o.State {
 	case model.OrderPending:
-		return nil, fault.New(fault.OrderNotPaid)
+		return fault.New(fault.OrderNotPaid)
 	case model.OrderClosed:
-		return nil, fault.New(fault.OrderClosed)
+		return fault.New(fault.OrderClosed)
+	}
+	return nil
+}
+
+// makeRefund writes a refund. Pieces of which open after-sales ask are left to these.
+func (s *Service) makeRefund(tx *store.Tx, o *model.Order, id int64, req RefundRequest) (*model.Refund, error) {
+	if err := refundableState(o); err != nil {
+		return nil, err
 	}
 	now := s.Now()
-	p, err := payment.LockSettled(tx, o.ID)
-	if err != nil {
-		return nil, err
-	}
-	before, err := payment.RefundsOf(tx.DB, o.ID)
-	if err != nil {
-		return nil, err
-	}
-	if err := refundable(p, before, now); err != nil {
-		return nil, err
-	}
-	goods, err := lines(tx.DB, o.ID)
-	if err != nil {
-		return nil, err
-	}
-	taken, err := payment.LineAmounts(tx.DB, o.ID)
+	d, err := s.dues(tx, o, req.AftersaleID, now)
 	if err != nil {
 		return nil, err
 	}
 	r := &model.Refund{
-		ID: id, OrderID: o.ID, AftersaleID: req.AftersaleID, MerchantID: o.MerchantID, OutRefundNo: fmt.Sprintf("R%s-%d", o.No, len(before)+1),
+		ID: id, OrderID: o.ID, AftersaleID: req.AftersaleID, MerchantID: o.MerchantID, OutRefundNo: fmt.Sprintf("R%s-%d", o.No, len(d.refunds)+1),
 		Kind: req.Kind, Reason: cutText(req.Reason, 80), CreatedAt: now,
 	}
-	parts, err := refundLines(o, goods, taken, req.Lines, r)
+	parts, err := refundLines(o, d, d.demands, req.Lines, r)
 	if err != nil {
 		return nil, err
 	}
-	return r, s.insertRefund(tx, o, p, r, parts, now)
+	return r, s.insertRefund(tx, o, d.payment, r, parts, now)
 }
 
 // refundable checks WeChat's limits of a payment. p is nil for an order that cost nothing.
@@ -132,33 +147,37 @@ func net(l model.OrderLine) model.Fen {
 }
 
 // refundLines works out the parts of a refund, sets its amounts and checks quantities. Parts of one line add up to the line's
-// net amount: the last takes what is left. Freight is refunded with the last piece of an order of which nothing was shipped.
-func refundLines(o *model.Order, goods []model.OrderLine, taken map[int64]model.Fen, want []RefundPart, r *model.Refund) ([]model.RefundLine, error) {
+// net amount: the last takes what is left. Freight is refunded once, with the last piece of an order of which nothing was shipped.
+// Pieces that open after-sales ask for are not there to be refunded.
+func refundLines(o *model.Order, d dues, held demands, want []RefundPart, r *model.Refund) ([]model.RefundLine, error) {
+	goods, taken := d.goods, d.taken
 	if len(want) == 0 {
 		for _, l := range goods {
-			if left := l.Quantity - l.RefundingQuantity; left > 0 {
+			if left := held[l.ID].free(l); left > 0 {
 				want = append(want, RefundPart{LineID: l.ID, Quantity: left})
 			}
 		}
 	}
 	refused := fault.New(fault.RefundTooMuch)
+	if len(held) > 0 {
+		refused = refused.Say("其余商品在售后中，请在售后单中处理", "The rest is in open after-sales; answer those")
+	}
 	if len(want) == 0 {
 		return nil, refused
 	}
 	var parts []model.RefundLine
 	all, shipped := true, false
-	var nets, takenBefore model.Fen
+	var nets model.Fen
 	for _, l := range goods {
 		nets += net(l)
-		takenBefore += taken[l.ID]
 		shipped = shipped || l.ShippedQuantity > 0
 		at := slices.IndexFunc(want, func(p RefundPart) bool { return p.LineID == l.ID })
 		var quantity int64
 		if at >= 0 {
 			quantity = want[at].Quantity
-			if quantity < 1 || quantity > l.Quantity-l.RefundingQuantity {
+			if free := held[l.ID].free(l); quantity < 1 || quantity > free {
 				refused.With(fmt.Sprintf("lines[%d].quantity", at), fault.FieldRange,
-					fmt.Sprintf("最多可退 %d 件", l.Quantity-l.RefundingQuantity), fmt.Sprintf("at most %d can be refunded", l.Quantity-l.RefundingQuantity))
+					fmt.Sprintf("最多可退 %d 件", free), fmt.Sprintf("at most %d can be refunded", free))
 				continue
 			}
 			part := model.PartOf(net(l), l.RefundingQuantity, quantity, l.Quantity)
@@ -177,7 +196,7 @@ func refundLines(o *model.Order, goods []model.OrderLine, taken map[int64]model.
 		return nil, refused
 	}
 	if all && !shipped {
-		r.FreightFen = o.PayableFen - nets
+		r.FreightFen = o.PayableFen - nets - d.freight
 		r.AmountFen += r.FreightFen
 	}
 	return parts, nil
@@ -237,8 +256,5 @@ func (s *Service) insertRefund(tx *store.Tx, o *model.Order, p *model.Payment, r
 		}
 	}
 	tx.AfterCommit(s.relayed)
-	if r.AmountFen > 0 {
-		return nil
-	}
-	return s.refundSucceeded(tx, o, r, "", now)
+	return nil
 }

@@ -3,175 +3,16 @@ package order
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"time"
+	"slices"
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/coupon"
-	"github.com/tidemall/tidemall/service/event"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/inventory"
 	"github.com/tidemall/tidemall/service/payment"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/wechat"
-	"github.com/tidemall/tidemall/timeout"
-	"github.com/tidemall/tidemall/timeout/failpoint"
 )
-
-const (
-	// refundStart is when a refund is called for even if the message that starts it was held up.
-	refundStart = 30 * time.Second
-	// refundCall covers the two calls that one run of the refund task may make.
-	refundCall = 2*wechat.CallLimit + callMargin
-	// abnormalPoll is how often WeChat is asked about a refund that waits for the merchant.
-	abnormalPoll = time.Hour
-)
-
-// Subscribers are what the service does about messages: a refund that was made becomes due, what came too late is logged loudly.
-func (s *Service) Subscribers() []event.Subscriber {
-	return []event.Subscriber{
-		{Name: "refund-start", Topic: payment.TopicRefundCreated, Handle: s.startRefund},
-		{Name: "ship-overdue-alarm", Topic: TopicOverdue, Handle: s.alarmOverdue},
-		{Name: "answer-overdue-alarm", Topic: TopicAnswerOverdue, Handle: s.alarmUnanswered},
-		{Name: "late-payment-alarm", Topic: payment.TopicLate, Handle: s.alarmLate},
-	}
-}
-
-// startRefund makes the refund of a message due now, unless it was called for already. Doing so twice does no harm.
-func (s *Service) startRefund(ctx context.Context, m event.Message) error {
-	var about payment.RefundChanged
-	if err := m.Decode(&about); err != nil {
-		return err
-	}
-	now := s.Now()
-	return s.Store.Tx(ctx, func(tx *store.Tx) error {
-		n, err := tx.Affected("UPDATE refunds SET next_at = ? WHERE id = ? AND state = ? AND calls = 0 AND next_at > ?",
-			now, about.RefundID, model.RefundPending, now)
-		if err == nil && n == 1 {
-			tx.AfterCommit(func() { s.schedule(ctx, refundTask(about.RefundID, now)) })
-		}
-		return err
-	})
-}
-
-func (s *Service) alarmLate(ctx context.Context, m event.Message) error {
-	var late payment.Late
-	if err := m.Decode(&late); err != nil {
-		return err
-	}
-	s.Log.WarnContext(ctx, "a late payment is refunded", "order", late.OrderID, "out_trade_no", late.OutTradeNo, "amount_fen", late.AmountFen, "refund", late.RefundID)
-	return nil
-}
-
-func refundTask(id int64, at model.Time) timeout.Task {
-	return timeout.Task{Kind: KindRefund, Key: strconv.FormatInt(id, 10), Due: int64(at)}
-}
-
-// refundDue calls WeChat for a refund, or asks about it. A call whose answer was lost is asked about first, and repeated with
-// the same number and amount only if WeChat has none of it.
-func (s *Service) refundDue(ctx context.Context, id int64, due model.Time) timeout.Outcome {
-	r, err := payment.RefundByID(s.Store.Read(ctx), id)
-	switch {
-	case err != nil:
-		return failed(err)
-	case r == nil || r.NextAt == nil:
-		return timeout.Done()
-	case *r.NextAt > due:
-		return timeout.Reschedule(int64(*r.NextAt))
-	}
-	p, err := payment.ByID(s.Store.Read(ctx), r.PaymentID)
-	if err != nil {
-		return failed(err)
-	}
-	if p == nil {
-		return timeout.Failed(fmt.Errorf("refund %d has no payment", id))
-	}
-	until := s.Now().Add(refundCall)
-	var mine bool
-	err = s.Store.Tx(ctx, func(tx *store.Tx) (err error) {
-		mine, err = payment.ClaimCall(tx, id, *r.NextAt, until)
-		return err
-	})
-	if err != nil {
-		return failed(err)
-	}
-	if !mine {
-		return timeout.Again(errMoved)
-	}
-	failpoint.Hit("refund.claimed")
-	got, err := s.callRefund(ctx, r, p)
-	failpoint.Hit("refund.called")
-	if err != nil {
-		return s.refundRefused(ctx, r, err)
-	}
-	if err := s.RefundResult(ctx, got); err != nil && !isMisfit(err) {
-		return failed(err)
-	}
-	failpoint.Hit("refund.recorded")
-	return s.refundNext(ctx, id)
-}
-
-func (s *Service) callRefund(ctx context.Context, r *model.Refund, p *model.Payment) (wechat.Refund, error) {
-	if r.Calls > 0 {
-		got, err := s.WeChat.QueryRefund(ctx, r.OutRefundNo)
-		if wechat.KindOf(err) != wechat.KindNotFound {
-			return got, err
-		}
-	}
-	return s.WeChat.Refund(ctx, wechat.RefundRequest{
-		TransactionID: p.TransactionID, OutRefundNo: r.OutRefundNo, RefundFen: int64(r.AmountFen), TotalFen: int64(r.TotalFen), Reason: r.Reason,
-	})
-}
-
-// refundNext says when the refund is called about next, as RefundResult stored it.
-func (s *Service) refundNext(ctx context.Context, id int64) timeout.Outcome {
-	r, err := payment.RefundByID(s.Store.Read(ctx), id)
-	switch {
-	case err != nil:
-		return failed(err)
-	case r.NextAt == nil:
-		return timeout.Done()
-	}
-	return timeout.Reschedule(int64(*r.NextAt))
-}
-
-// refundRefused decides what follows when WeChat did not take the call: no certain answer is asked about again, a full purse
-// or a busy WeChat is waited for under the same number, and a definite refusal ends the refund, visibly.
-func (s *Service) refundRefused(ctx context.Context, r *model.Refund, cause error) timeout.Outcome {
-	now, said := s.Now(), cutText(cause.Error(), 255)
-	next := payment.NextCall(now, r.Calls+1)
-	kind := wechat.KindOf(cause)
-	switch kind {
-	case wechat.KindUnknown, wechat.KindUnavailable:
-		next = now.Add(closingRetry)
-	case wechat.KindFrequency, wechat.KindBusy:
-		next = max(next, now.Add(time.Minute)) // WeChat wants a minute between refunds of one payment
-	case wechat.KindNotEnough, wechat.KindNotFound:
-	default:
-		err := s.inRefund(ctx, r.ID, func(tx *store.Tx, _ *model.Order, r *model.Refund) error { return s.refundFailed(tx, r, said, now) })
-		if err != nil {
-			return failed(err)
-		}
-		return timeout.Done()
-	}
-	waitsFor := map[wechat.Kind]string{
-		wechat.KindNotEnough: "the balance at WeChat does not cover the refund; it is tried again",
-		wechat.KindNotFound:  "WeChat does not know the payment that is to be refunded; it is tried again",
-	}
-	err := s.Store.Tx(ctx, func(tx *store.Tx) error {
-		if err := payment.CallAt(tx, r.ID, next, said); err != nil || waitsFor[kind] == "" {
-			return err
-		}
-		return payment.Report(tx, refundAnomaly(r, payment.AnomalyRefundWaiting, waitsFor[kind], now))
-	})
-	switch {
-	case err != nil:
-		return failed(err)
-	case kind == wechat.KindUnknown || kind == wechat.KindUnavailable:
-		return timeout.Again(cause)
-	}
-	return timeout.Reschedule(int64(next))
-}
 
 // RefundResult records what WeChat says of a refund, from its reply, a query or the callback, in any order: success is never
 // taken back. not_found and *MisfitError leave an anomaly.
@@ -194,9 +35,12 @@ func (s *Service) RefundResult(ctx context.Context, got wechat.Refund) error {
 		now := s.Now()
 		switch got.Status {
 		case wechat.RefundSuccess:
+			if r.State == model.RefundFailed { // what it had taken may have been refunded again by now
+				return payment.Report(tx, refundAnomaly(r, payment.AnomalyRefundMismatch, "WeChat paid back a refund that the shop had given up", now))
+			}
 			return s.refundSucceeded(tx, o, r, got.RefundID, now)
 		case wechat.RefundClosed:
-			return s.refundFailed(tx, r, "WeChat closed the refund", now)
+			return s.refundFailed(tx, o, r, "WeChat closed the refund", now)
 		case wechat.RefundAbnormal:
 			return s.refundAbnormal(tx, r, got.RefundID, now)
 		}
@@ -204,7 +48,7 @@ func (s *Service) RefundResult(ctx context.Context, got wechat.Refund) error {
 	})
 }
 
-// inRefund runs fn under the locks of the refund and its order.
+// inRefund runs fn under the locks of the refund, its payment and its order.
 func (s *Service) inRefund(ctx context.Context, id int64, fn func(tx *store.Tx, o *model.Order, r *model.Refund) error) error {
 	seen, err := payment.RefundByID(s.Store.Read(ctx), id)
 	if err != nil {
@@ -213,6 +57,9 @@ func (s *Service) inRefund(ctx context.Context, id int64, fn func(tx *store.Tx, 
 	return s.Store.Tx(ctx, func(tx *store.Tx) error {
 		o, err := s.lock(tx, seen.OrderID)
 		if err != nil {
+			return err
+		}
+		if err := payment.Lock(tx, seen.PaymentID); err != nil { // what a failure gives back is counted there
 			return err
 		}
 		r, err := payment.LockRefund(tx, id)
@@ -250,8 +97,9 @@ func (s *Service) refundAbnormal(tx *store.Tx, r *model.Refund, refundID string,
 	return nil
 }
 
-// refundFailed ends a refund that WeChat will not make, and gives back what it had taken of its payment and lines.
-func (s *Service) refundFailed(tx *store.Tx, r *model.Refund, said string, now model.Time) error {
+// refundFailed ends a refund that WeChat will not make, and gives back what it had taken of its payment and lines. An after-sale
+// that it was for waits for the merchant again.
+func (s *Service) refundFailed(tx *store.Tx, o *model.Order, r *model.Refund, said string, now model.Time) error {
 	ok, err := payment.MoveRefund(tx, r, model.RefundFailed, now, map[string]any{"error": said, "next_at": nil, "ended_at": now})
 	if err != nil || !ok {
 		return err
@@ -268,11 +116,15 @@ func (s *Service) refundFailed(tx *store.Tx, r *model.Refund, said string, now m
 			return err
 		}
 	}
+	if err := s.aftersaleUnrefunded(tx, o, r, said); err != nil {
+		return err
+	}
 	return payment.Report(tx, refundAnomaly(r, payment.AnomalyRefundFailed, said, now))
 }
 
-// refundSucceeded is the one place where a refund has its effects: the order's sums, stock of what was not shipped, the coupon
-// and the order's end when everything is refunded. A late payment's refund touches none of them.
+// refundSucceeded is the one place where a refund has its effects: the order's sums, stock of what was not shipped or came back,
+// the end of the after-sale that it was for, the coupon and the order's end when everything is refunded. A late payment's refund
+// touches none of them.
 func (s *Service) refundSucceeded(tx *store.Tx, o *model.Order, r *model.Refund, refundID string, now model.Time) error {
 	ok, err := payment.RefundSucceeded(tx, r, now, refundID, traceOf(tx.Statement.Context, o))
 	if err != nil || !ok {
@@ -290,10 +142,14 @@ func (s *Service) refundSucceeded(tx *store.Tx, o *model.Order, r *model.Refund,
 	if err != nil {
 		return err
 	}
-	back := applyRefund(goods, parts)
+	a, err := aftersaleOf(tx, r)
+	if err != nil {
+		return err
+	}
+	back, dropped := applyRefund(goods, parts, a)
 	for _, part := range parts {
-		n, err := tx.Affected("UPDATE order_lines SET refunded_quantity = refunded_quantity + ?, refunded_fen = refunded_fen + ? WHERE id = ?",
-			part.Quantity, part.AmountFen, part.LineID)
+		n, err := tx.Affected(`UPDATE order_lines SET refunded_quantity = refunded_quantity + ?, refunded_fen = refunded_fen + ?,
+			dropped_quantity = dropped_quantity + ? WHERE id = ?`, part.Quantity, part.AmountFen, dropped[part.LineID], part.LineID)
 		if err != nil {
 			return err
 		}
@@ -303,6 +159,9 @@ func (s *Service) refundSucceeded(tx *store.Tx, o *model.Order, r *model.Refund,
 	}
 	whole, err := s.orderAfterRefund(tx, o, r, goods, now)
 	if err != nil {
+		return err
+	}
+	if err := s.aftersaleRefunded(tx, o, a); err != nil {
 		return err
 	}
 	if whole && o.CouponID != 0 {
@@ -316,24 +175,34 @@ func (s *Service) refundSucceeded(tx *store.Tx, o *model.Order, r *model.Refund,
 	return inventory.Return(tx, r.ID, back, ActorWeChat, "refund "+r.OutRefundNo, now)
 }
 
-// applyRefund counts the parts on the lines, and returns what of them was never shipped and goes back to the shelf.
-func applyRefund(goods []model.OrderLine, parts []model.RefundLine) (back []model.OrderLine) {
+// applyRefund counts the parts on the lines, and returns what of them goes back to the shelf and, by line, what of them will never
+// be shipped. Of a refund the pieces that were not shipped come first, and all of those go back; goods that were sent back were
+// shipped, and go back where the merchant will sell them again. a is the after-sale that the refund is for, or nil.
+func applyRefund(goods []model.OrderLine, parts []model.RefundLine, a *model.Aftersale) (back []model.OrderLine, dropped map[int64]int64) {
+	dropped = map[int64]int64{}
 	for _, part := range parts {
-		for i := range goods {
-			l := &goods[i]
-			if l.ID != part.LineID {
-				continue
-			}
-			unshipped := max(l.Quantity-l.ShippedQuantity-l.RefundedQuantity, 0)
-			l.RefundedQuantity += part.Quantity
-			if n := min(part.Quantity, unshipped); n > 0 {
-				returned := *l
-				returned.Quantity = n
-				back = append(back, returned)
-			}
+		at := slices.IndexFunc(goods, func(l model.OrderLine) bool { return l.ID == part.LineID })
+		if at < 0 {
+			continue // the update of the line says so
+		}
+		l := &goods[at]
+		n := min(part.Quantity, max(l.Unshipped(), 0))
+		if a != nil && a.Type == model.AftersaleReturn {
+			n = 0
+		}
+		dropped[l.ID] = n
+		l.DroppedQuantity += n
+		l.RefundedQuantity += part.Quantity
+		if a != nil && a.Type == model.AftersaleReturn && a.Restock {
+			n = part.Quantity
+		}
+		if n > 0 {
+			returned := *l
+			returned.Quantity = n
+			back = append(back, returned)
 		}
 	}
-	return back
+	return back, dropped
 }
 
 // orderAfterRefund records the refund on the order. One of which everything was refunded before anything was shipped is
@@ -343,7 +212,7 @@ func (s *Service) orderAfterRefund(tx *store.Tx, o *model.Order, r *model.Refund
 	for _, l := range goods {
 		whole = whole && l.RefundedQuantity == l.Quantity
 		shipped = shipped || l.ShippedQuantity > 0
-		left += max(l.Quantity-l.ShippedQuantity-l.RefundedQuantity, 0)
+		left += max(l.Unshipped(), 0)
 	}
 	o.RefundedFen += r.AmountFen
 	c := change{
@@ -361,6 +230,9 @@ func (s *Service) orderAfterRefund(tx *store.Tx, o *model.Order, r *model.Refund
 	ok, err := s.transition(tx, c, o)
 	if err == nil && !ok {
 		err = fmt.Errorf("refunding order %d: %w", o.ID, errMoved)
+	}
+	if err == nil && c.set["shipped_at"] != nil { // WeChat is told that nothing follows
+		err = s.renewUpload(tx, o, now)
 	}
 	return whole, err
 }

@@ -10,26 +10,32 @@ import (
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/policy"
 	"github.com/tidemall/tidemall/service/store"
-	"github.com/tidemall/tidemall/timeout"
 )
 
 const (
 	// KindRetime stands for re-timings in the count of rows; it is no kind of deadline.
 	KindRetime = "retime"
+	// RetimeLimit is how long Retime may take.
+	RetimeLimit = claimLife
 	// retimeGrace is the least that a shopper has left to pay when the deadline is moved.
 	retimeGrace = time.Minute
 )
 
-// retiming is who moves deadlines, and the policy by which.
-type retiming struct {
-	decision policy.Decision
-	actor    string
+// Retiming is by which version of a policy the orders that wait get other deadlines, and who asked for that when.
+type Retiming struct {
+	Policy  model.TimeoutPolicy
+	Actor   string
+	AskedAt model.Time
 }
 
-// retimed returns the deadline that the decision gives an order that waits: counted from its placing, as if the policy had been
+func (r Retiming) duration() time.Duration {
+	return time.Duration(r.Policy.DurationMS) * time.Millisecond
+}
+
+// retimed returns the deadline that a duration gives an order that waits: counted from its placing, as if the policy had been
 // there, but never nearer than retimeGrace, and never brought forward into the time that is left of it. ok is false where it stays.
-func retimed(o *model.Order, d policy.Decision, now model.Time) (at model.Time, ok bool) {
-	nominal := o.CreatedAt.Add(d.Duration)
+func retimed(o *model.Order, d time.Duration, now model.Time) (at model.Time, ok bool) {
+	nominal := o.CreatedAt.Add(d)
 	at = max(nominal, now.Add(retimeGrace))
 	if nominal < o.PayDeadline {
 		return at, at < o.PayDeadline
@@ -48,88 +54,81 @@ func retimable(o *model.Order, now model.Time) error {
 	return nil
 }
 
-// retimeAttempted moves the deadline of an order for which WeChat was called: it knows the deadline, so the live attempt is ended
-// there first. then runs in the transaction that moves it. changed is false where nothing is to be moved any more.
-func (s *Service) retimeAttempted(ctx context.Context, id int64, by retiming, then func(tx *store.Tx) error) (changed bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, claimLife)
+// Retime moves the deadline of an order that waits. WeChat knows the deadline of a live payment attempt, which is therefore ended
+// there first; one that turns out paid is settled. then runs in the transaction that moves the deadline, after it was moved, and can
+// undo that. Fails with order_closed, order_already_paid, order_closing, order_busy, wechat_unavailable, wechat_refused, and with
+// state_conflict where the deadline stays.
+func (s *Service) Retime(ctx context.Context, id int64, r Retiming, then func(tx *store.Tx, from, to model.Time) error) error {
+	work, cancel := context.WithTimeout(ctx, RetimeLimit)
 	defer cancel()
-	err = s.changeUnpaid(ctx, unpaidChange{
+	err := s.changeUnpaid(work, unpaidChange{
 		check: func(tx *store.Tx) (*model.Order, error) {
 			o, err := s.lock(tx, id)
-			if err != nil {
-				return nil, err
+			if err == nil {
+				_, err = moveTo(o, r, s.Now())
 			}
-			now := s.Now()
-			if err := retimable(o, now); err != nil {
-				return nil, err
-			}
-			if _, ok := retimed(o, by.decision, now); !ok {
-				return nil, errNotMoved
-			}
-			return o, nil
+			return o, err
 		},
 		apply: func(tx *store.Tx, o *model.Order, token string) error {
-			now := s.Now()
-			if _, ok := retimed(o, by.decision, now); !ok { // its time came nearer while WeChat was asked
-				return errNotMoved
-			}
-			if err := s.setDeadlines(tx, by, now, token, o); err != nil {
+			now, from := s.Now(), o.PayDeadline
+			to, err := moveTo(o, r, now) // its time came nearer while WeChat was asked
+			if err != nil {
 				return err
 			}
-			return then(tx)
+			if err := s.setDeadline(tx, o, to, r, now, token); err != nil {
+				return err
+			}
+			return then(tx, from, to)
 		},
 	})
-	if errors.Is(err, errNotMoved) {
-		return false, nil
+	var claimed *claimedError
+	switch {
+	case errors.As(err, &claimed), errors.Is(err, errMoved):
+		return fault.Wrap(fault.OrderBusy, err)
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // WeChat took the time
+		return unanswered(err)
 	}
-	return err == nil, err
+	return err
 }
 
-// errNotMoved says that the order has, by now, the deadline that it should have, or a nearer one.
-var errNotMoved = errors.New("order: the deadline stays")
-
-// setDeadlines writes the deadlines of unpaid orders that the caller has locked and that retimed says are to move, with those of their reminders, and gives the claim
-// with the token back. errMoved where an order is not what it was read as.
-func (s *Service) setDeadlines(tx *store.Tx, by retiming, now model.Time, token string, orders ...*model.Order) error {
-	due, remind := instants{}, instants{}
-	for _, o := range orders {
-		at, _ := retimed(o, by.decision, now)
-		due[o.ID], remind[o.ID] = &at, s.remindAnew(o, at, now)
+// moveTo returns the deadline that the order gets, or why it keeps its own.
+func moveTo(o *model.Order, r Retiming, now model.Time) (model.Time, error) {
+	if err := retimable(o, now); err != nil {
+		return 0, err
 	}
+	at, ok := retimed(o, r.duration(), now)
+	if !ok {
+		return 0, fault.New(fault.StateConflict).Say("付款截止时间无需改动", "The deadline stays as it is")
+	}
+	return at, nil
+}
+
+// setDeadline writes the deadline of an unpaid order that the caller has locked, with that of its reminder, and gives the claim with
+// the token back.
+func (s *Service) setDeadline(tx *store.Tx, o *model.Order, to model.Time, r Retiming, now model.Time, token string) error {
 	c := change{
-		to: model.OrderPending, kind: KindRetime, actor: by.actor, at: now,
-		reason: fmt.Sprintf("deadline moved by version %d of policy %d", by.decision.Version, by.decision.PolicyID),
+		to: model.OrderPending, kind: KindRetime, actor: r.Actor, at: now,
+		reason: fmt.Sprintf("deadline moved by version %d of policy %d", r.Policy.Version, r.Policy.ID),
+		where:  "pay_deadline = ? AND closing_reason IS NULL", args: []any{o.PayDeadline},
 		set: map[string]any{
-			"pay_deadline": due, "remind_at": remind, "policy_id": by.decision.PolicyID, "policy_version": by.decision.Version,
+			"pay_deadline": to, "remind_at": instants{o.ID: s.remindAnew(o, to, now)}, "policy_id": r.Policy.ID, "policy_version": r.Policy.Version,
 		},
 	}
-	c.where, c.args = payDeadlines(orders)
-	c.where += " AND closing_reason IS NULL"
 	if token == "" {
-		c.where += " AND claim_until <= ?"
-		c.args = append(c.args, now)
+		c.where, c.args = c.where+" AND claim_until <= ?", append(c.args, now)
 	} else {
-		c.where += " AND claim_token = ?"
-		c.args = append(c.args, token)
+		c.where, c.args = c.where+" AND claim_token = ?", append(c.args, token)
 		c.set["claim_token"], c.set["claim_until"] = "", 0
 	}
-	ok, err := s.transition(tx, c, orders...)
+	ok, err := s.transition(tx, c, o)
 	if err == nil && !ok {
 		err = errMoved
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		ctx := context.WithoutCancel(tx.Statement.Context)
+		tx.AfterCommit(func() { s.schedule(ctx, stageTask(KindPay, o.ID, to)) })
 	}
-	ctx := context.WithoutCancel(tx.Statement.Context)
-	tx.AfterCommit(func() {
-		tasks := make([]timeout.Task, len(orders))
-		for i, o := range orders {
-			o.PayDeadline = *due[o.ID]
-			tasks[i] = stageTask(KindPay, o.ID, o.PayDeadline)
-		}
-		s.schedule(ctx, tasks...)
-	})
-	return nil
+	return err
 }
 
 // remindAnew returns when the shopper of an order whose deadline moves is reminded; nil for never, and where it was done already.

@@ -1,15 +1,15 @@
 package order
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/policy"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/timeout"
@@ -17,55 +17,66 @@ import (
 
 var chief = policy.By{Actor: "admin:9"}
 
-// retimer makes one replica's policies and retimer, small pages and no pauses. It is not running: tests call work.
-func (tl *till) retimer() *Retimer {
+// stored has the pay deadlines of new orders follow policies that are stored, and the other stages the till's durations.
+type stored struct {
+	*policy.Policies
+	rest Policies
+}
+
+func (p stored) Resolve(stage string, q policy.Query) policy.Decision {
+	if stage == policy.StagePay {
+		return p.Policies.Resolve(stage, q)
+	}
+	return p.rest.Resolve(stage, q)
+}
+
+// policies has the till decide by stored policies from now on.
+func (tl *till) policies() *policy.Policies {
 	tl.t.Helper()
 	p := policy.New(tl.Store, tl.Now, slog.New(slog.DiscardHandler))
 	if err := p.Start(tl.t.Context()); err != nil {
 		tl.t.Fatal(err)
 	}
 	tl.t.Cleanup(p.Stop)
-	r := NewRetimer(tl.Service, p)
-	r.pageRows, r.pagePause, r.attemptPause = 5, 0, 0
-	return r
+	tl.Policies = stored{p, tl.shop}
+	return p
 }
 
 // policyOf makes a pay policy of so many minutes for a share of the orders.
-func (tl *till) policyOf(r *Retimer, minutes int64, percent int) model.TimeoutPolicy {
+func (tl *till) policyOf(p *policy.Policies, minutes int64, percent int) model.TimeoutPolicy {
 	tl.t.Helper()
 	tl.advance(time.Millisecond)
-	row, err := r.policies.Create(tl.t.Context(), chief, policy.Draft{Stage: policy.StagePay, DurationMS: minutes * 60_000, Enabled: true, RolloutPercent: percent})
+	row, err := p.Create(tl.t.Context(), chief, policy.Draft{Stage: policy.StagePay, DurationMS: minutes * 60_000, Enabled: true, RolloutPercent: percent})
 	if err != nil {
 		tl.t.Fatal(err)
 	}
 	return row
 }
 
-// retime asks for a re-timing and has it done, and returns the job as it ended.
-func (tl *till) retime(r *Retimer, row model.TimeoutPolicy) model.RetimeJob {
+// retime moves the orders that wait as a job does, in small pages, and returns what came of them by code; "" are those that moved.
+func (tl *till) retime(row model.TimeoutPolicy) map[fault.Code]int {
 	tl.t.Helper()
-	if _, err := r.policies.Retime(tl.t.Context(), chief, row.ID); err != nil {
-		tl.t.Fatal(err)
+	r, out := Retiming{row, chief.Actor, tl.Now()}, map[fault.Code]int{}
+	for from := new(store.Cursor); from != nil; {
+		page, next, err := tl.RetimePage(tl.t.Context(), r, *from, 5)
+		if err != nil {
+			tl.t.Error(err)
+			return out
+		}
+		for _, o := range page {
+			out[fault.CodeOf(tl.Retime(tl.t.Context(), o.ID, r, moved))]++
+		}
+		from = next
 	}
-	if err := r.work(tl.t.Context()); err != nil {
-		tl.t.Fatal(err)
-	}
-	return tl.job(r, row)
+	return out
 }
 
-func (tl *till) job(r *Retimer, row model.TimeoutPolicy) model.RetimeJob {
-	tl.t.Helper()
-	jobs, err := r.policies.RetimeJobs(tl.t.Context(), 0, row.ID)
-	if err != nil || len(jobs) == 0 {
-		tl.t.Fatal(jobs, err)
-	}
-	return jobs[0]
-}
+func moved(*store.Tx, model.Time, model.Time) error { return nil }
 
-func (tl *till) wantJob(j model.RetimeJob, state model.RetimeState, seen, changed, skipped int64) {
+func (tl *till) wantRetimed(row model.TimeoutPolicy, want map[fault.Code]int) {
 	tl.t.Helper()
-	if j.State != state || j.Seen != seen || j.Changed != changed || j.Skipped != skipped {
-		tl.t.Errorf("job is %s (%s): %d seen, %d changed, %d skipped; want %s: %d, %d, %d", j.State, j.Error, j.Seen, j.Changed, j.Skipped, state, seen, changed, skipped)
+	if got := tl.retime(row); !maps.Equal(got, want) {
+		tl.t.Errorf("what came of the orders is %v, want %v", got, want)
 	}
 }
 
@@ -106,7 +117,7 @@ func TestRetimedDeadline(t *testing.T) {
 		{"longer, in its last minute", 30 * minute, 31 * minute, 30*minute - time.Millisecond, 31 * minute},
 	} {
 		o := &model.Order{CreatedAt: placed, PayDeadline: placed.Add(c.has)}
-		at, ok := retimed(o, policy.Decision{Duration: c.policy}, placed.Add(c.age.Truncate(time.Millisecond)))
+		at, ok := retimed(o, c.policy, placed.Add(c.age.Truncate(time.Millisecond)))
 		if ok != (c.want != 0) || ok && at != placed.Add(c.want) {
 			t.Errorf("%s: %v after the placing (%v), want %v", c.name, at.Sub(placed), ok, c.want)
 		}
@@ -116,17 +127,17 @@ func TestRetimedDeadline(t *testing.T) {
 // Case T05: only on request do orders that wait get another deadline; and then all of the policy's, with events and messages.
 func TestT05_RetimingMovesWaitingOrders(t *testing.T) {
 	withStages(t, func(t *testing.T, tl *till) {
-		r := tl.retimer()
+		p := tl.policies()
 		orders := tl.many(12) // two full pages and a part
 		gone := tl.unpaid()
 		if _, err := tl.Cancel(t.Context(), gone.ShopperID, gone.No); err != nil {
 			t.Fatal(err)
 		}
-		row := tl.policyOf(r, 60, 100)
+		row := tl.policyOf(p, 60, 100)
 		for _, o := range orders {
 			tl.wantDeadline(o, 30*time.Minute)
 		}
-		tl.wantJob(tl.retime(r, row), model.RetimeDone, 12, 12, 0)
+		tl.wantRetimed(row, map[fault.Code]int{"": 12})
 		for _, o := range orders {
 			tl.wantDeadline(o, time.Hour)
 			now := tl.reload(o)
@@ -139,7 +150,7 @@ func TestT05_RetimingMovesWaitingOrders(t *testing.T) {
 			}
 		}
 		// Again: there is nothing to do.
-		tl.wantJob(tl.retime(r, row), model.RetimeDone, 0, 0, 0)
+		tl.wantRetimed(row, map[fault.Code]int{})
 		// The old deadline comes: nothing closes before the new one.
 		for _, o := range orders {
 			tl.clock.Store(int64(o.PayDeadline))
@@ -162,16 +173,16 @@ func TestT05_RetimingMovesWaitingOrders(t *testing.T) {
 // Only the share of orders that the policy is rolled out to is moved, and only those that no more specific policy has.
 func TestRetimingKeepsToTheShareAndTheScope(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
-		r := tl.retimer()
+		p := tl.policies()
 		orders := tl.many(20)
-		row := tl.policyOf(r, 10, 40)
+		row := tl.policyOf(p, 10, 40)
 		var want []string
 		for _, o := range orders {
-			if r.policies.Resolve(policy.StagePay, policy.Query{MerchantID: o.MerchantID, OrderType: o.OrderType, OrderNo: o.No}).PolicyID == row.ID {
+			if p.Resolve(policy.StagePay, policy.Query{MerchantID: o.MerchantID, OrderType: o.OrderType, OrderNo: o.No}).PolicyID == row.ID {
 				want = append(want, o.No)
 			}
 		}
-		tl.wantJob(tl.retime(r, row), model.RetimeDone, 20, int64(len(want)), 0)
+		tl.wantRetimed(row, map[fault.Code]int{"": len(want)})
 		var got []string
 		for _, o := range orders {
 			if tl.reload(o).PayDeadline == o.CreatedAt.Add(10*time.Minute) {
@@ -184,11 +195,11 @@ func TestRetimingKeepsToTheShareAndTheScope(t *testing.T) {
 			t.Errorf("moved are %v, want %v", got, want)
 		}
 		own := policy.Draft{Stage: policy.StagePay, MerchantID: merchantID, DurationMS: 3_600_000, Enabled: true, RolloutPercent: 100}
-		if _, err := r.policies.Create(t.Context(), chief, own); err != nil {
+		if _, err := p.Create(t.Context(), chief, own); err != nil {
 			t.Fatal(err)
 		}
-		all := tl.policyOf(r, 20, 100) // less specific than the merchant's
-		tl.wantJob(tl.retime(r, all), model.RetimeDone, 20, 0, 0)
+		all := tl.policyOf(p, 20, 100) // less specific than the merchant's
+		tl.wantRetimed(all, map[fault.Code]int{})
 		tl.audited()
 	})
 }
@@ -197,11 +208,11 @@ func TestRetimingKeepsToTheShareAndTheScope(t *testing.T) {
 // has another number with the new deadline.
 func TestRetimingEndsTheAttemptFirst(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
-		r := tl.retimer()
+		p := tl.policies()
 		o := tl.unpaid()
 		tl.open(o)
-		row := tl.policyOf(r, 60, 100)
-		tl.wantJob(tl.retime(r, row), model.RetimeDone, 1, 1, 0)
+		row := tl.policyOf(p, 60, 100)
+		tl.wantRetimed(row, map[fault.Code]int{"": 1})
 		tl.wantDeadline(o, time.Hour)
 		if got := tl.word(o.No + "-1").TradeState; got != "CLOSED" {
 			t.Errorf("the number is %s at WeChat", got)
@@ -226,7 +237,7 @@ func TestRetimingEndsTheAttemptFirst(t *testing.T) {
 // What turns out paid is settled and keeps its deadline; a silent WeChat and somebody else's claim leave the order as it is.
 func TestRetimingSkipsWhatItCannotMove(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
-		r := tl.retimer()
+		p := tl.policies()
 		tl.exec("UPDATE skus SET price_fen = 150 WHERE id = ?", tl.sku)
 		paid, between, silent, busy := tl.unpaid(), tl.unpaid(), tl.unpaid(), tl.unpaid()
 		tl.phone(tl.open(paid))
@@ -244,8 +255,8 @@ func TestRetimingSkipsWhatItCannotMove(t *testing.T) {
 			t.Fatal(err)
 		}
 		tl.line.onceBefore("close", func() { tl.phone(id) }) // of the second, after WeChat said that it is not paid
-		row := tl.policyOf(r, 60, 100)
-		tl.wantJob(tl.retime(r, row), model.RetimeDone, 4, 0, 4)
+		row := tl.policyOf(p, 60, 100)
+		tl.wantRetimed(row, map[fault.Code]int{fault.OrderAlreadyPaid: 2, fault.WeChatUnavailable: 1, fault.OrderBusy: 1})
 		for _, o := range []*model.Order{paid, between, silent, busy} {
 			now := tl.reload(o)
 			if now.PayDeadline != o.PayDeadline || now.ClaimToken != "" && o != busy {
@@ -258,161 +269,86 @@ func TestRetimingSkipsWhatItCannotMove(t *testing.T) {
 		// Later, on request, those that can be are moved.
 		tl.control("DELETE", "/sandbox/faults", nil, nil)
 		tl.advance(claimLife)
-		tl.wantJob(tl.retime(r, row), model.RetimeDone, 2, 2, 0)
+		tl.wantRetimed(row, map[fault.Code]int{"": 2})
 		tl.wantDeadline(silent, time.Hour)
 		tl.wantDeadline(busy, time.Hour)
 		tl.audited()
 	})
 }
 
-// A replica is killed between two pages, between an attempted order and its page, and before it has done anything; another one goes
-// on. Every order is moved once, and the counts add up.
-func TestRetimingGoesOnAfterAKill(t *testing.T) {
-	for _, orders := range []int{0, 1, 6} {
-		t.Run(fmt.Sprint(orders, " orders before"), func(t *testing.T) {
-			eachTill(t, func(t *testing.T, tl *till) {
-				killed, other := tl.retimer(), tl.retimer()
-				all := tl.many(11)
-				asked := []*model.Order{tl.unpaid(), tl.unpaid()}
-				for _, o := range asked {
-					tl.open(o)
-				}
-				all = append(all, asked...)
-				row := tl.policyOf(killed, 60, 100)
-				if _, err := killed.policies.Retime(t.Context(), chief, row.ID); err != nil {
-					t.Fatal(err)
-				}
-				job, err := killed.policies.TakeRetime(t.Context(), "killed")
-				if err != nil || job == nil {
-					t.Fatal(job, err)
-				}
-				tl.killAfter(killed, job, orders)
-
-				if err := other.work(t.Context()); err != nil || tl.job(other, row).State != model.RetimeRunning {
-					t.Fatalf("before the lease ends: %+v, %v", tl.job(other, row), err)
-				}
-				tl.advance(policy.JobLease + time.Second)
-				if err := other.work(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				tl.wantJob(tl.job(other, row), model.RetimeDone, 13, 13, 0)
-				for _, o := range all {
-					tl.wantDeadline(o, time.Hour)
-					if n := tl.messages(TopicChanged, o); n != 1 {
-						t.Errorf("%d changes", n)
-					}
-				}
-				tl.audited()
-			})
-		})
-	}
-}
-
-// killAfter lets the retimer work on the job until so many orders were changed, and stops it as a kill would: its lease stays.
-func (tl *till) killAfter(r *Retimer, job *model.RetimeJob, orders int) {
-	tl.t.Helper()
-	ctx, kill := context.WithCancel(tl.t.Context())
-	defer kill()
-	row, err := r.policies.Present(ctx, job.PolicyID)
-	if err != nil {
-		tl.t.Fatal(err)
-	}
-	by := retiming{policy.Decision{Duration: time.Duration(row.DurationMS) * time.Millisecond, PolicyID: row.ID, Version: row.Version}, job.Actor}
-	for job.Changed < int64(orders) {
-		p, err := r.plan(ctx, job, row)
-		if err != nil {
-			tl.t.Fatal(err)
-		}
-		if orders == 1 { // an attempted one, and not its page
-			p.attempted = append(p.attempted, p.free[0])
-			r.attemptPause = time.Hour
-			tl.killWhen(kill, job.ID, 1)
-		}
-		if err := r.oneByOne(ctx, job, by, p); err != nil && !errors.Is(err, context.Canceled) {
-			tl.t.Fatal(err)
-		}
-	}
-}
-
-// killWhen calls kill once the job has changed so many orders.
-func (tl *till) killWhen(kill func(), jobID, changed int64) {
-	go func() {
-		for tick := time.NewTicker(5 * time.Millisecond); ; <-tick.C {
-			var n int64
-			err := tl.Store.Read(context.Background()).Raw("SELECT changed FROM retime_jobs WHERE id = ?", jobID).Scan(&n).Error
-			if err != nil || n >= changed {
-				tick.Stop()
-				kill()
-				return
-			}
-		}
-	}()
-}
-
-// The policy is changed, or the job cancelled, while orders are re-timed: the job ends and says so.
-func TestRetimingEndsWithItsVersion(t *testing.T) {
+// What the transaction that moves a deadline does beside may fail: then nothing was moved, and the claim is given back.
+func TestRetimingIsUndoneWithItsResult(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
-		r := tl.retimer()
-		orders := tl.many(7)
-		row := tl.policyOf(r, 60, 100)
-		take := func() *model.RetimeJob {
-			if _, err := r.policies.Retime(t.Context(), chief, row.ID); err != nil {
-				t.Fatal(err)
+		p := tl.policies()
+		waits, asked := tl.unpaid(), tl.unpaid()
+		tl.open(asked)
+		row := tl.policyOf(p, 60, 100)
+		r, lost := Retiming{row, chief.Actor, tl.Now()}, errors.New("lost")
+		for _, o := range []*model.Order{waits, asked} {
+			var from, to model.Time
+			err := tl.Retime(t.Context(), o.ID, r, func(_ *store.Tx, was, is model.Time) error {
+				from, to = was, is
+				return lost
+			})
+			if !errors.Is(err, lost) || from != o.PayDeadline || to != o.CreatedAt.Add(time.Hour) {
+				t.Errorf("moved from %v to %v: %v", from, to, err)
 			}
-			job, err := r.policies.TakeRetime(t.Context(), "mine")
-			if err != nil || job == nil {
-				t.Fatal(job, err)
+			if now := tl.reload(o); now.PayDeadline != o.PayDeadline || now.Version != 1 || now.ClaimToken != "" {
+				t.Errorf("order %+v", now)
 			}
-			return job
 		}
-		job, ms := take(), int64(1_200_000)
-		if _, err := r.policies.Update(t.Context(), chief, row.ID, policy.Change{DurationMS: &ms, Version: 1}); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.do(t.Context(), job); err != nil {
-			t.Fatal(err)
-		}
-		tl.wantJob(tl.job(r, row), model.RetimeCancelled, 0, 0, 0)
-		job = take()
-		if err := r.policies.CancelRetime(t.Context(), chief, row.ID); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.do(t.Context(), job); err != nil {
-			t.Fatal(err)
-		}
-		tl.wantJob(tl.job(r, row), model.RetimeCancelled, 0, 0, 0)
-		for _, o := range orders {
-			tl.wantDeadline(o, 30*time.Minute)
-		}
-		tl.wantJob(tl.retime(r, row), model.RetimeDone, 7, 7, 0)
-		for _, o := range orders {
-			tl.wantDeadline(o, 20*time.Minute)
-		}
+		tl.wantRetimed(row, map[fault.Code]int{"": 2})
+		tl.wantDeadline(waits, time.Hour)
+		tl.wantDeadline(asked, time.Hour)
 		tl.audited()
 	})
 }
 
-// Two replicas run, deadlines fire, shoppers pay and cancel, and a job re-times in the middle of it. Nothing is lost and nothing
+// Orders that were placed after the re-timing was asked for are left, and a policy that was changed re-times nothing.
+func TestRetimingIsOfItsTimeAndVersion(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		p := tl.policies()
+		orders := tl.many(3)
+		row := tl.policyOf(p, 60, 100)
+		r := Retiming{row, chief.Actor, tl.Now()}
+		tl.advance(followMargin + time.Millisecond)
+		tl.Policies = tl.shop // places as before
+		tl.many(2)
+		tl.Policies = stored{p, tl.shop}
+		page, next, err := tl.RetimePage(t.Context(), r, store.Cursor{}, 5)
+		if err != nil || len(page) != 3 || next != nil {
+			t.Errorf("%d orders and %v behind them (%v), want the 3 that were there", len(page), next, err)
+		}
+		ms := int64(1_200_000)
+		if _, err := p.Update(t.Context(), chief, row.ID, policy.Change{DurationMS: &ms, Version: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := tl.RetimePage(t.Context(), r, store.Cursor{}, 5); !fault.Is(err, fault.StaleVersion) {
+			t.Errorf("by a former version: %v", err)
+		}
+		for _, o := range orders {
+			tl.wantDeadline(o, 30*time.Minute)
+		}
+	})
+}
+
+// Deadlines fire, shoppers cancel, and orders are re-timed in the middle of it, by two at once. Nothing is lost and nothing
 // happens twice.
 func TestRetimingInTheMiddleOfEverything(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
-		one, two := tl.retimer(), tl.retimer()
+		p := tl.policies()
 		orders := tl.many(24)
-		row := tl.policyOf(one, 60, 100)
+		row := tl.policyOf(p, 60, 100)
 		tl.clock.Store(int64(orders[7].PayDeadline)) // the first eight are due
-		if _, err := one.policies.Retime(t.Context(), chief, row.ID); err != nil {
-			t.Fatal(err)
-		}
 		var tasks []timeout.Task
 		for _, o := range orders {
 			tasks = append(tasks, stageTask(KindPay, o.ID, o.PayDeadline))
 		}
 		errs := together(6, func(i int) error {
 			switch i {
-			case 0:
-				return one.work(t.Context())
-			case 1:
-				return two.work(t.Context())
+			case 0, 1:
+				tl.retime(row)
+				return nil
 			case 2, 3:
 				tl.closeDue(t.Context(), tasks[:8])
 				return nil
@@ -435,39 +371,12 @@ func TestRetimingInTheMiddleOfEverything(t *testing.T) {
 				t.Errorf("order %d closes %v after its placing", i, now.PayDeadline.Sub(o.CreatedAt))
 			}
 		}
-		if j := tl.job(one, row); j.State != model.RetimeDone || j.Changed < 8 {
-			t.Errorf("job %+v", j)
+		for _, o := range orders[16:] {
+			if n := tl.messages(TopicChanged, o); n != 1 {
+				t.Errorf("%d changes of an order", n)
+			}
 		}
 		tl.sound()
 		tl.audited()
-	})
-}
-
-// A running retimer finds a job by itself and stops when it is told to.
-func TestRetimerRuns(t *testing.T) {
-	eachTill(t, func(t *testing.T, tl *till) {
-		r := tl.retimer()
-		r.lookEvery = 10 * time.Millisecond
-		orders := tl.many(7)
-		row := tl.policyOf(r, 60, 100)
-		if err := r.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.policies.Retime(t.Context(), chief, row.ID); err != nil {
-			t.Fatal(err)
-		}
-		late := time.After(20 * time.Second)
-		for tick := time.NewTicker(5 * time.Millisecond); tl.job(r, row).State == model.RetimeRunning; {
-			select {
-			case <-tick.C:
-			case <-late:
-				t.Fatalf("not done: %+v", tl.job(r, row))
-			}
-		}
-		if err := r.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
-		tl.wantJob(tl.job(r, row), model.RetimeDone, 7, 7, 0)
-		tl.wantDeadline(orders[6], time.Hour)
 	})
 }

@@ -21,6 +21,9 @@ type MisfitError struct{ Field string }
 
 func (e *MisfitError) Error() string { return "order: WeChat's word does not fit: " + e.Field }
 
+// Misfit returns the field that does not fit.
+func (e *MisfitError) Misfit() string { return e.Field }
+
 func isMisfit(err error) bool {
 	var m *MisfitError
 	return errors.As(err, &m)

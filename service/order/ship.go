@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/idempotency"
 	"github.com/tidemall/tidemall/service/payment"
@@ -32,7 +33,7 @@ type ShipmentParcel struct {
 }
 
 // Ship records what was handed over. The order is shipped when nothing is left to ship; until then it stays paid. Uploading
-// the shipping information to WeChat comes later and is never waited for. key, if not empty, is the Idempotency-Key.
+// the shipping information to WeChat is a task of its own (see upload.go) and is never waited for. key, if not empty, is the Idempotency-Key.
 // order_not_paid, order_closed, order_state (shipped already), refund_open, validation_failed, idempotency_key_reused.
 func (s *Service) Ship(ctx context.Context, merchantID int64, no, key, actor string, sh Shipment) (*View, error) {
 	seen, err := s.byNo(ctx, no, merchantID, 0)
@@ -52,15 +53,44 @@ func (s *Service) Ship(ctx context.Context, merchantID int64, no, key, actor str
 			return err
 		}
 		before, err := idempotency.Bind(tx, fmt.Sprintf("ship:%d", o.ID), key, sh, o.ID, s.Now())
-		if err != nil || before != 0 {
+		if err != nil {
 			return err
 		}
-		return s.ship(tx, o, id, actor, sh)
+		if before != 0 {
+			changelog.Nothing(ctx)
+			return nil
+		}
+		return s.shipRecorded(tx, o, id, actor, sh)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return s.byIDView(ctx, seen.ID)
+}
+
+// ParcelIDs returns the first of n successive ids for ShipIn. It commits on its own, so it is called outside any transaction.
+func (s *Service) ParcelIDs(ctx context.Context, n int64) (int64, error) {
+	return s.Store.NextIDs(ctx, "parcels", n)
+}
+
+// ShipIn is Ship within the caller's transaction, without a key; firstID is what ParcelIDs gave for as many parcels.
+func (s *Service) ShipIn(tx *store.Tx, merchantID int64, no, actor string, firstID int64, sh Shipment) error {
+	if err := s.checkParcels(sh); err != nil {
+		return err
+	}
+	o, err := one(tx.Raw("SELECT * FROM orders WHERE no = ? AND merchant_id = ?"+tx.ForUpdate(), no, merchantID))
+	if err != nil {
+		return err
+	}
+	return s.shipRecorded(tx, o, firstID, actor, sh)
+}
+
+func (s *Service) shipRecorded(tx *store.Tx, o *model.Order, firstID int64, actor string, sh Shipment) error {
+	was := o.State
+	if err := s.ship(tx, o, firstID, actor, sh); err != nil {
+		return err
+	}
+	return changelog.Record(tx, changelog.Order, o.No, map[string]any{"merchant_id": o.MerchantID, "state": was}, map[string]any{"state": o.State, "parcels": sh.Parcels})
 }
 
 // checkParcels checks what can be seen without the order.
@@ -121,12 +151,18 @@ func (s *Service) ship(tx *store.Tx, o *model.Order, firstID int64, actor string
 		return err
 	}
 	now := s.Now()
+	if err := roomForParcels(tx, o, sh); err != nil {
+		return err
+	}
 	if err := s.insertParcels(tx, o, firstID, sh, content, now); err != nil {
+		return err
+	}
+	if err := s.renewUpload(tx, o, now); err != nil {
 		return err
 	}
 	left := int64(0)
 	for _, l := range goods {
-		left += max(l.Quantity-l.ShippedQuantity-l.RefundedQuantity, 0)
+		left += max(l.Unshipped(), 0)
 	}
 	c := change{to: model.OrderPaid, actor: actor, reason: "shipped in part", at: now}
 	if left == 0 {
@@ -139,8 +175,9 @@ func (s *Service) ship(tx *store.Tx, o *model.Order, firstID int64, actor string
 	return err
 }
 
-// shippable works out what is in each parcel, and counts it on the lines, which it returns. Pieces that were refunded are not
-// shipped; a line with an open refund cannot be.
+// shippable works out what is in each parcel, and counts it on the lines, which it returns. Pieces that were refunded before they
+// were shipped are not; a line with an open refund cannot be. Nor can one with an after-sale, not answered yet, that asks for the
+// money of what was not shipped: the answer would come too late. One that sends shipped pieces back holds nothing up.
 func (s *Service) shippable(tx *store.Tx, o *model.Order, sh Shipment) (goods []model.OrderLine, content [][]RefundPart, err error) {
 	if held, err := payment.HasOpen(tx.DB, o.ID, payment.AnomalyForeignRefund); err != nil {
 		return nil, nil, err
@@ -154,6 +191,10 @@ func (s *Service) shippable(tx *store.Tx, o *model.Order, sh Shipment) (goods []
 	if err != nil {
 		return nil, nil, err
 	}
+	asked, err := demandsOn(tx.DB, o.ID, 0)
+	if err != nil {
+		return nil, nil, err
+	}
 	content = make([][]RefundPart, len(sh.Parcels))
 	for i, p := range sh.Parcels {
 		content[i] = p.Lines
@@ -163,7 +204,7 @@ func (s *Service) shippable(tx *store.Tx, o *model.Order, sh Shipment) (goods []
 	}
 	if len(content[0]) == 0 {
 		for _, l := range goods {
-			if n := l.Quantity - l.ShippedQuantity - l.RefundedQuantity; n > 0 {
+			if n := l.Unshipped(); n > 0 {
 				content[0] = append(content[0], RefundPart{LineID: l.ID, Quantity: n})
 			}
 		}
@@ -175,8 +216,11 @@ func (s *Service) shippable(tx *store.Tx, o *model.Order, sh Shipment) (goods []
 			if open[part.LineID] {
 				return nil, nil, fault.New(fault.RefundOpen)
 			}
+			if asked[part.LineID].unshipped {
+				return nil, nil, fault.New(fault.RefundOpen).Say("买家申请了退款，请先处理售后", "The shopper asks for money back; answer the after-sale first")
+			}
 			l := &goods[at]
-			if n := max(l.Quantity-l.ShippedQuantity-l.RefundedQuantity, 0); part.Quantity < 1 || part.Quantity > n {
+			if n := max(l.Unshipped(), 0); part.Quantity < 1 || part.Quantity > n {
 				wrong.With(fmt.Sprintf("parcels[%d].lines[%d].quantity", i, j), fault.FieldRange, fmt.Sprintf("待发 %d 件", n), fmt.Sprintf("%d are left to ship", n))
 				continue
 			}
@@ -189,23 +233,36 @@ func (s *Service) shippable(tx *store.Tx, o *model.Order, sh Shipment) (goods []
 	return goods, content, nil
 }
 
-// insertParcels writes the parcels. Their upload to WeChat is due now, unless WeChat has no payment to attach it to.
+// roomForParcels refuses a shipment with which the order would have more parcels than WeChat takes.
+func roomForParcels(tx *store.Tx, o *model.Order, sh Shipment) error {
+	var there int64
+	if err := tx.Raw("SELECT COUNT(*) FROM parcels WHERE order_id = ?", o.ID).Scan(&there).Error; err != nil {
+		return err
+	}
+	if room := maxParcels - there; int64(len(sh.Parcels)) > room {
+		return fault.New(fault.ValidationFailed).With("parcels", fault.FieldLength,
+			fmt.Sprintf("一个订单最多 15 个包裹，还可以发 %d 个", room), fmt.Sprintf("an order has up to 15 parcels; %d more can be sent", room))
+	}
+	return nil
+}
+
+// insertParcels writes the parcels. They are not uploaded to WeChat where it has no payment to attach them to.
 func (s *Service) insertParcels(tx *store.Tx, o *model.Order, firstID int64, sh Shipment, content [][]RefundPart, now model.Time) error {
 	var rows []model.ParcelLine
 	for i, p := range sh.Parcels {
 		parcel := model.Parcel{
 			ID: firstID + int64(i), OrderID: o.ID, MerchantID: o.MerchantID, Delivery: p.Delivery, Carrier: p.Carrier,
-			TrackingNo: strings.TrimSpace(p.TrackingNo), State: model.ParcelWaiting, UploadNextAt: &now, CreatedAt: now,
+			TrackingNo: strings.TrimSpace(p.TrackingNo), State: model.ParcelWaiting, CreatedAt: now,
 		}
 		if o.PayableFen == 0 {
-			parcel.State, parcel.UploadNextAt = model.ParcelSkipped, nil
+			parcel.State = model.ParcelSkipped
 		}
 		if err := tx.Create(&parcel).Error; err != nil {
 			return err
 		}
 		for _, part := range content[i] {
 			rows = append(rows, model.ParcelLine{ParcelID: parcel.ID, LineID: part.LineID, Quantity: part.Quantity})
-			n, err := tx.Affected("UPDATE order_lines SET shipped_quantity = shipped_quantity + ? WHERE id = ? AND shipped_quantity + ? <= quantity - refunded_quantity",
+			n, err := tx.Affected("UPDATE order_lines SET shipped_quantity = shipped_quantity + ? WHERE id = ? AND shipped_quantity + ? <= quantity - dropped_quantity",
 				part.Quantity, part.LineID, part.Quantity)
 			if err != nil {
 				return err

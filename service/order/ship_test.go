@@ -32,7 +32,7 @@ func TestT64_ShipOnceAndConfirmOnce(t *testing.T) {
 				tl.wantCode(err, fault.OrderState)
 			}
 		}
-		if shipped != 1 || tl.number("SELECT COUNT(*) FROM parcels WHERE order_id = ? AND state = 'waiting' AND upload_next_at IS NOT NULL", o.ID) != 1 {
+		if shipped != 1 || tl.number("SELECT COUNT(*) FROM shipping_uploads u JOIN parcels p ON p.order_id = u.id WHERE u.id = ? AND u.state = 'waiting' AND u.next_at IS NOT NULL", o.ID) != 1 {
 			t.Errorf("shipped %d times", shipped)
 		}
 		tl.want(o, "shipped stock=9 coupon=used")

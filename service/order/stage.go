@@ -27,7 +27,7 @@ const (
 
 // decide asks the policies how long a stage of the order may take.
 func (s *Service) decide(stage string, o *model.Order) policy.Decision {
-	return s.Policies.Resolve(stage, policy.Query{MerchantID: o.MerchantID, OrderType: o.OrderType, BizLine: o.BizLine, OrderNo: o.No})
+	return s.Policies.Resolve(stage, queryOf(o))
 }
 
 // AnswerDeadline returns when the merchant is to have answered an after-sale of the order that is asked for now; nil for never.

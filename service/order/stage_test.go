@@ -319,10 +319,17 @@ func TestDisputedOrderWaitsToComplete(t *testing.T) {
 func (tl *till) aftersale(o *model.Order, id int64) *model.Aftersale {
 	tl.t.Helper()
 	a := &model.Aftersale{
-		ID: id, OrderID: o.ID, MerchantID: o.MerchantID, ShopperID: o.ShopperID, Type: model.AftersaleRefundOnly, State: model.AftersaleRequested,
-		Reason: "不合适", AnswerDeadline: tl.AnswerDeadline(o, tl.Now()), Version: 1, CreatedAt: tl.Now(), UpdatedAt: tl.Now(),
+		ID: id, OrderID: o.ID, MerchantID: o.MerchantID, ShopperID: o.ShopperID, Type: model.AftersaleRefundOnly, Reason: "不合适",
+		CreatedAt: tl.Now(), UpdatedAt: tl.Now(),
 	}
-	tl.insert(a)
+	goods, err := lines(tl.Store.Read(tl.t.Context()), o.ID)
+	if err != nil {
+		tl.t.Fatal(err)
+	}
+	about := []model.AftersaleLine{{AftersaleID: id, LineID: goods[0].ID, Quantity: 1}}
+	if err := tl.Store.Tx(tl.t.Context(), func(tx *store.Tx) error { return tl.CreateAftersale(tx, o, a, about) }); err != nil {
+		tl.t.Fatal(err)
+	}
 	return a
 }
 
@@ -338,7 +345,7 @@ func TestUnansweredAftersaleIsMarkedOnce(t *testing.T) {
 	withStages(t, func(t *testing.T, tl *till) {
 		o := tl.paid()
 		a, answered := tl.aftersale(o, 7), tl.aftersale(o, 8)
-		tl.exec("UPDATE aftersales SET state = 'rejected' WHERE id = ?", answered.ID)
+		tl.exec("UPDATE aftersales SET state = 'rejected' WHERE id = ?", answered.ID) // by a version that leaves the deadline
 		if want := tl.Now().Add(24 * time.Hour); *a.AnswerDeadline != want {
 			t.Fatalf("to be answered by %v, want %v", a.AnswerDeadline, want)
 		}

@@ -1,11 +1,8 @@
 package order
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -23,30 +20,11 @@ import (
 	"github.com/tidemall/tidemall/service/store/storetest"
 	"github.com/tidemall/tidemall/service/wechat"
 	"github.com/tidemall/tidemall/service/wechat/sandbox"
+	"github.com/tidemall/tidemall/service/wechat/sandbox/sandboxtest"
 	"github.com/tidemall/tidemall/timeout"
 )
 
-// bank is the simulated WeChat, one for all tests of the package: numbers are random, so tests do not meet in its books.
-var bank = sync.OnceValues(func() (*sandbox.Server, error) {
-	dir, err := os.MkdirTemp("", "order-bank")
-	if err != nil {
-		return nil, err
-	}
-	b, err := sandbox.New(sandbox.Options{DataDir: dir})
-	if err != nil {
-		return nil, err
-	}
-	b.Start()
-	return b, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if b, err := bank(); err == nil {
-		_ = b.Stop()
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(sandboxtest.Run(m)) }
 
 // line is the real client on its way to the simulated WeChat, where tests can be a moment before or after a call.
 type line struct {
@@ -123,6 +101,10 @@ func (l *line) QueryRefund(ctx context.Context, no string) (got wechat.Refund, e
 	return got, err
 }
 
+func (l *line) UploadShipping(ctx context.Context, up wechat.ShippingUpload) error {
+	return l.call("upload", func() error { return l.Client.UploadShipping(ctx, up) })
+}
+
 // till is a shop that the simulated WeChat pays. The clock of the shop moves by hand, WeChat's does not.
 type till struct {
 	*shop
@@ -141,10 +123,7 @@ func mysqlStore(t *testing.T) *store.Store { return storetest.MySQL(t) }
 
 func newTill(t *testing.T, s *store.Store) *till {
 	t.Helper()
-	b, err := bank()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := sandboxtest.Shared(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	cfg, err := wechat.FromSandbox(ctx, b.URL())
@@ -191,25 +170,7 @@ func (tl *till) unpaid() *model.Order {
 
 func (tl *till) control(method, path string, body, into any) int {
 	tl.t.Helper()
-	raw, err := json.Marshal(body)
-	if err != nil {
-		tl.t.Fatal(err)
-	}
-	req, err := http.NewRequest(method, tl.bank.URL()+path, bytes.NewReader(raw))
-	if err != nil {
-		tl.t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		tl.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if into != nil {
-		if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
-			tl.t.Fatalf("%s %s: %v", method, path, err)
-		}
-	}
-	return resp.StatusCode
+	return sandboxtest.Control(tl.t, tl.bank.URL(), method, path, body, into)
 }
 
 type m = map[string]any
@@ -392,14 +353,16 @@ func (tl *till) bankSays(outRefundNo, status string) {
 // refunded brings every refund of the order that was made to its success.
 func (tl *till) refunded(o *model.Order) {
 	tl.t.Helper()
-	tl.called()
-	for _, r := range tl.refunds(o) {
-		if r.State == model.RefundProcessing {
-			tl.bankSays(r.OutRefundNo, "SUCCESS")
+	for range tl.refunds(o) { // of one payment, each waits for the one before
+		tl.called()
+		for _, r := range tl.refunds(o) {
+			if r.State == model.RefundProcessing {
+				tl.bankSays(r.OutRefundNo, "SUCCESS")
+			}
 		}
+		tl.advance(11 * time.Minute) // longer than any pause between calls
+		tl.tick()
 	}
-	tl.advance(11 * time.Minute) // longer than any pause between calls
-	tl.tick()
 	for _, r := range tl.refunds(o) {
 		if r.State != model.RefundSuccess {
 			tl.t.Errorf("refund %s is %s: %s", r.OutRefundNo, r.State, r.Error)

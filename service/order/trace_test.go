@@ -306,7 +306,7 @@ func TestRefundsAreInTheOrdersTrace(t *testing.T) {
 			_, err := tl.Settle(ctx, tl.word(o.No+"-1"))
 			return err
 		}},
-		{"after-sale", 1, []string{TopicAnswerOverdue}, func(ctx context.Context, tl *till, o *model.Order) error {
+		{"after-sale", 2, []string{TopicAnswerOverdue}, func(ctx context.Context, tl *till, o *model.Order) error {
 			tl.phone(tl.open(o))
 			if err := tl.callback(o.No + "-1"); err != nil {
 				return err

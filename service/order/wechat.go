@@ -6,7 +6,7 @@ import (
 	"github.com/tidemall/tidemall/service/wechat"
 )
 
-// WeChat is what orders need of WeChat Pay. No call is made inside a transaction.
+// WeChat is what orders need of WeChat Pay and of WeChat's shipping management. No call is made inside a transaction.
 type WeChat interface {
 	AppID() string
 	MchID() string
@@ -18,4 +18,6 @@ type WeChat interface {
 	Close(ctx context.Context, outTradeNo string) error
 	Refund(ctx context.Context, req wechat.RefundRequest) (wechat.Refund, error)
 	QueryRefund(ctx context.Context, outRefundNo string) (wechat.Refund, error)
+	UploadShipping(ctx context.Context, up wechat.ShippingUpload) error
+	QueryShipping(ctx context.Context, outTradeNo string) (wechat.ShippingOrder, error)
 }

@@ -67,3 +67,17 @@ func (w spanWeChat) QueryRefund(ctx context.Context, outRefundNo string) (wechat
 	end(err)
 	return r, err
 }
+
+func (w spanWeChat) UploadShipping(ctx context.Context, up wechat.ShippingUpload) error {
+	ctx, end := w.span(ctx, "upload shipping", up.OutTradeNo)
+	err := w.WeChat.UploadShipping(ctx, up)
+	end(err)
+	return err
+}
+
+func (w spanWeChat) QueryShipping(ctx context.Context, outTradeNo string) (wechat.ShippingOrder, error) {
+	ctx, end := w.span(ctx, "query shipping", outTradeNo)
+	o, err := w.WeChat.QueryShipping(ctx, outTradeNo)
+	end(err)
+	return o, err
+}

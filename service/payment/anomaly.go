@@ -2,6 +2,8 @@ package payment
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -30,7 +32,38 @@ const (
 	AnomalyRefundAbnormal = "refund_abnormal"
 	// AnomalyRefundWaiting is a refund that WeChat does not take yet, mostly for want of balance. Ref: the out_refund_no.
 	AnomalyRefundWaiting = "refund_waiting"
+	// AnomalyTradeControlled is WeChat restricting payments of the mini-program until orders are shipped by its rules. It concerns the
+	// platform. Ref: the push.
+	AnomalyTradeControlled = "wechat_trade_controlled"
+	// AnomalyShippingUnmanaged is WeChat missing that the mini-program uploads shipping information. It concerns the platform. Ref: the
+	// push.
+	AnomalyShippingUnmanaged = "wechat_shipping_unmanaged"
+	// AnomalyBillPayment is a payment of which WeChat's bill says something else than the shop. Ref: the transaction id.
+	AnomalyBillPayment = "bill_payment_differs"
+	// AnomalyBillRefund is a refund of which WeChat's bill says something else than the shop. Ref: the out_refund_no.
+	AnomalyBillRefund = "bill_refund_differs"
+	// AnomalyUnbilledPayment is a payment of the shop's that no bill of WeChat's has. Ref: the transaction id.
+	AnomalyUnbilledPayment = "bill_payment_missing"
+	// AnomalyUnbilledRefund is a refund of the shop's that no bill of WeChat's has. Ref: the out_refund_no.
+	AnomalyUnbilledRefund = "bill_refund_missing"
+	// AnomalyBillFailed is a day whose bill cannot be had, so that nobody knows whether its money adds up. It concerns the platform.
+	// Ref: the day.
+	AnomalyBillFailed = "bill_failed"
 )
+
+// MismatchFields are what of a payment may not fit its attempt, in the kinds that begin with AnomalyMismatch.
+var MismatchFields = []string{"appid", "mchid", "currency", "amount", "transaction_id"}
+
+// AnomalyKinds lists every kind of anomaly. The document of the API names them, so that whoever shows anomalies has words for each.
+func AnomalyKinds() []string {
+	kinds := []string{AnomalyLate}
+	for _, field := range MismatchFields {
+		kinds = append(kinds, AnomalyMismatch+field)
+	}
+	return append(kinds, AnomalyUnknownPayment, AnomalyForeignRefund, AnomalyUnknownRefund, AnomalyRefundMismatch, AnomalyRefundFailed,
+		AnomalyRefundAbnormal, AnomalyRefundWaiting, AnomalyTradeControlled, AnomalyShippingUnmanaged, AnomalyBillPayment, AnomalyBillRefund,
+		AnomalyUnbilledPayment, AnomalyUnbilledRefund, AnomalyBillFailed)
+}
 
 // Report records an anomaly: one row a kind and ref. Met again, its counter is raised and its detail renewed; one that was
 // resolved stays so.
@@ -44,6 +77,25 @@ func Report(tx *store.Tx, a model.Anomaly) error {
 		a.MerchantID, a.Kind, a.Ref, a.OrderID, a.PaymentID, a.RefundID, a.Detail, a.CreatedAt).Error
 }
 
+// ActorBill is who resolves an anomaly of a bill that a later bill clears up.
+const ActorBill = "bill"
+
+// Withdraw resolves an open anomaly that the shop itself found to hold no longer, with a note that says why. One that a person
+// resolved meanwhile stays as it is.
+func Withdraw(tx *store.Tx, id int64, note string, now model.Time) error {
+	return tx.Exec("UPDATE anomalies SET state = ?, note = ?, resolved_by = ?, resolved_at = ? WHERE id = ? AND state IN ?",
+		model.AnomalyResolved, note, ActorBill, now, id, model.AnomalyTransitions.From(model.AnomalyResolved)).Error
+}
+
+// WithdrawOf is Withdraw for the anomaly of the kind and ref, if there is one.
+func WithdrawOf(tx *store.Tx, kind, ref, note string, now model.Time) error {
+	var id int64
+	if err := tx.Raw("SELECT id FROM anomalies WHERE kind = ? AND ref = ? AND state = 'open'", kind, ref).Scan(&id).Error; err != nil || id == 0 {
+		return err
+	}
+	return Withdraw(tx, id, note, now)
+}
+
 // HasOpen reports whether the order has an open anomaly of the kind.
 func HasOpen(db *gorm.DB, orderID int64, kind string) (bool, error) {
 	var n int64
@@ -54,11 +106,12 @@ func HasOpen(db *gorm.DB, orderID int64, kind string) (bool, error) {
 // Anomalies lists anomalies, newest first.
 type Anomalies struct{ Store *store.Store }
 
-// AnomalyFilter narrows the list. State "" is all. Unowned adds those of no merchant, which concern the platform.
+// AnomalyFilter narrows the list. State and Kind "" are all. Unowned adds those of no merchant, which concern the platform.
 type AnomalyFilter struct {
 	MerchantID int64
 	Unowned    bool
 	State      model.AnomalyState
+	Kind       string
 }
 
 func (f AnomalyFilter) on(db *gorm.DB) *gorm.DB {
@@ -69,6 +122,9 @@ func (f AnomalyFilter) on(db *gorm.DB) *gorm.DB {
 	q := db.Model(&model.Anomaly{}).Where("merchant_id IN ?", merchants)
 	if f.State != "" {
 		q = q.Where("state = ?", f.State)
+	}
+	if f.Kind != "" {
+		q = q.Where("kind = ?", f.Kind)
 	}
 	return q
 }
@@ -82,6 +138,46 @@ func (l Anomalies) List(ctx context.Context, f AnomalyFilter, p store.Page) ([]m
 	var rows []model.Anomaly
 	err := f.on(l.Store.Read(ctx)).Order("created_at DESC, id DESC").Offset(p.Offset()).Limit(p.Limit).Find(&rows).Error
 	return rows, n, store.Classify(err)
+}
+
+// AnomalyFacts is an anomaly with what the shop knows of the things that it is about; nil where there is none.
+type AnomalyFacts struct {
+	model.Anomaly
+	Order      *model.Order
+	Attempt    *model.PaymentAttempt
+	Payment    *model.Payment
+	Refund     *model.Refund
+	Difference *model.BillDifference // of the latest bill that has it
+}
+
+// Get returns an anomaly with its facts. not_found where the filter does not reach it.
+func (l Anomalies) Get(ctx context.Context, f AnomalyFilter, id int64) (*AnomalyFacts, error) {
+	db := l.Store.Read(ctx)
+	a, err := first[model.Anomaly](f.on(db).Where("id = ?", id))
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		return nil, fault.New(fault.NotFoundError)
+	}
+	facts := &AnomalyFacts{Anomaly: *a}
+	err = errors.Join(
+		about(db, &facts.Order, a.OrderID != 0, "id = ?", a.OrderID),
+		about(db, &facts.Payment, a.PaymentID != 0, "id = ?", a.PaymentID),
+		about(db, &facts.Refund, a.RefundID != 0, "id = ?", a.RefundID),
+		about(db, &facts.Attempt, strings.HasPrefix(a.Kind, AnomalyMismatch), "out_trade_no = ? AND merchant_id = ?", a.Ref, a.MerchantID),
+		// Differences are few, so they need no index of their own.
+		about(db.Order("day DESC"), &facts.Difference, a.Kind != AnomalyLate && a.Kind != AnomalyBillFailed, "kind = ? AND ref = ?", a.Kind, a.Ref),
+	)
+	return facts, err
+}
+
+// about reads one row where there may be one.
+func about[T any](db *gorm.DB, into **T, there bool, where string, args ...any) (err error) {
+	if there {
+		*into, err = first[T](db.Where(where, args...))
+	}
+	return err
 }
 
 // Resolve closes an anomaly with a person's note and returns it. not_found where the filter does not reach it, state_conflict

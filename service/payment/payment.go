@@ -22,6 +22,12 @@ func OfNumber(db *gorm.DB, orderID int64, outTradeNo string) (*model.Payment, er
 	return first[model.Payment](db.Where("order_id = ? AND out_trade_no = ?", orderID, outTradeNo))
 }
 
+// Lock takes a payment's row lock, which comes before those of its refunds.
+func Lock(tx *store.Tx, id int64) error {
+	var locked int64
+	return tx.Raw("SELECT id FROM payments WHERE id = ?"+tx.ForUpdate(), id).Scan(&locked).Error
+}
+
 // LockSettled reads the payment that pays the order, under its row lock; nil if none does.
 func LockSettled(tx *store.Tx, orderID int64) (*model.Payment, error) {
 	var rows []model.Payment

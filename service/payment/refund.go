@@ -169,6 +169,25 @@ func ClaimCall(tx *store.Tx, id int64, due, until model.Time) (bool, error) {
 	return n == 1, err
 }
 
+// TakeTurn notes that a refund is called for now, unless another refund of its payment was within the pause before: WeChat refuses
+// refunds of one payment that follow too close on one another. wait is then when its turn may come; its next call is put there, and
+// none is to be made now. A refund need not wait for its own last call, which is repeated under the same number.
+func TakeTurn(tx *store.Tx, r *model.Refund, now model.Time, pause time.Duration) (wait *model.Time, err error) {
+	// The payment's lock makes the refunds of one payment take turns also where two replicas call for them.
+	if err := Lock(tx, r.PaymentID); err != nil {
+		return nil, err
+	}
+	var last model.Time
+	err = tx.Raw("SELECT COALESCE(MAX(called_at), 0) FROM refunds WHERE payment_id = ? AND id <> ?", r.PaymentID, r.ID).Scan(&last).Error
+	if err != nil {
+		return nil, err
+	}
+	if at := last.Add(pause); last != 0 && at > now {
+		return &at, tx.Exec("UPDATE refunds SET next_at = ? WHERE id = ? AND next_at = ?", at, r.ID, *r.NextAt).Error
+	}
+	return nil, tx.Exec("UPDATE refunds SET called_at = ? WHERE id = ?", now, r.ID).Error
+}
+
 // CallAt puts a refund's next call to a time, with what WeChat said last.
 func CallAt(tx *store.Tx, id int64, at model.Time, said string) error {
 	return tx.Exec("UPDATE refunds SET next_at = ?, error = ? WHERE id = ? AND next_at IS NOT NULL", at, said, id).Error

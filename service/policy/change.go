@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 )
@@ -63,12 +64,24 @@ func (c Change) same(row model.TimeoutPolicy) error {
 	return nil
 }
 
+// on makes the change of a row.
+func (c Change) on(row *model.TimeoutPolicy) {
+	if c.DurationMS != nil {
+		row.DurationMS = *c.DurationMS
+	}
+	if c.Enabled != nil {
+		row.Enabled = *c.Enabled
+	}
+	if c.RolloutPercent != nil {
+		row.RolloutPercent = *c.RolloutPercent
+	}
+}
+
 // Create stores a new policy as its version 1. Values out of range fail with validation_failed, a policy beyond the creator's
 // own merchant with permission_denied.
 func (p *Policies) Create(ctx context.Context, by By, d Draft) (model.TimeoutPolicy, error) {
-	if by.MerchantID != 0 && by.MerchantID != d.MerchantID {
-		return model.TimeoutPolicy{}, fault.New(fault.PermissionDenied).
-			Say("商家只能设置自己的超时策略", "A merchant sets policies for itself only; give its merchant_id")
+	if err := by.mayMake(d); err != nil {
+		return model.TimeoutPolicy{}, err
 	}
 	if err := check(d); err != nil {
 		return model.TimeoutPolicy{}, err
@@ -86,9 +99,21 @@ func (p *Policies) Create(ctx context.Context, by By, d Draft) (model.TimeoutPol
 		if err := tx.Create(&row).Error; err != nil {
 			return err
 		}
-		return keep(tx, row, made{by.Actor, model.PolicyCreated, 0})
+		if err := keep(tx, row, made{by.Actor, model.PolicyCreated, 0}); err != nil {
+			return err
+		}
+		return changelog.Record(tx, changelog.TimeoutPolicy, row.ID, nil, row)
 	})
 	return row, p.changed(ctx, err)
+}
+
+// mayMake refuses a policy beyond the creator's own merchant.
+func (by By) mayMake(d Draft) error {
+	if by.MerchantID != 0 && by.MerchantID != d.MerchantID {
+		return fault.New(fault.PermissionDenied).
+			Say("商家只能设置自己的超时策略", "A merchant sets policies for itself only; give its merchant_id")
+	}
+	return nil
 }
 
 // Update makes a new version. It fails with stale_version where version is not the policy's, with not_found, with
@@ -105,15 +130,7 @@ func (p *Policies) Update(ctx context.Context, by By, id int64, c Change) (model
 		if err := c.same(row); err != nil {
 			return err
 		}
-		if c.DurationMS != nil {
-			row.DurationMS = *c.DurationMS
-		}
-		if c.Enabled != nil {
-			row.Enabled = *c.Enabled
-		}
-		if c.RolloutPercent != nil {
-			row.RolloutPercent = *c.RolloutPercent
-		}
+		c.on(&row)
 		return p.raise(tx, &row, made{by.Actor, model.PolicyUpdated, 0})
 	})
 	return row, p.changed(ctx, err)
@@ -182,6 +199,10 @@ func (p *Policies) raise(tx *store.Tx, row *model.TimeoutPolicy, m made) error {
 	if err := check(Draft{row.Stage, row.MerchantID, row.OrderType, row.BizLine, row.DurationMS, row.Enabled, row.RolloutPercent}); err != nil {
 		return err
 	}
+	var was model.TimeoutPolicy
+	if err := tx.Where("id = ?", row.ID).Take(&was).Error; err != nil {
+		return err
+	}
 	row.Version++
 	row.ChangedAt = p.now()
 	n, err := tx.Affected(`UPDATE timeout_policies SET duration_ms = ?, enabled = ?, rollout_percent = ?, deleted_at = ?, changed_at = ?, version = ?
@@ -193,7 +214,13 @@ func (p *Policies) raise(tx *store.Tx, row *model.TimeoutPolicy, m made) error {
 	if n == 0 {
 		return fault.New(fault.StaleVersion)
 	}
-	return keep(tx, *row, m)
+	if err := keep(tx, *row, m); err != nil {
+		return err
+	}
+	if !row.DeletedAt.IsZero() {
+		return changelog.Record(tx, changelog.TimeoutPolicy, row.ID, was, nil)
+	}
+	return changelog.Record(tx, changelog.TimeoutPolicy, row.ID, was, row)
 }
 
 // locked reads a policy that by may change.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 )
 
@@ -24,9 +25,18 @@ func (p *Policies) List(ctx context.Context, merchantID int64, page store.Page) 
 	return rows, total, store.Classify(err)
 }
 
+// Get returns a policy that the merchant may see (0: any). It fails with not_found, also for one that was removed.
+func (p *Policies) Get(ctx context.Context, merchantID, id int64) (model.TimeoutPolicy, error) {
+	row, err := p.Present(ctx, id)
+	if err == nil && (row.ID == 0 || merchantID != 0 && row.MerchantID != 0 && row.MerchantID != merchantID) {
+		err = fault.New(fault.NotFoundError)
+	}
+	return row, err
+}
+
 // Versions returns every version of a policy that the merchant may see (0: any), newest first. It fails with not_found.
 func (p *Policies) Versions(ctx context.Context, merchantID, id int64) ([]model.TimeoutPolicyVersion, error) {
-	if err := p.visible(ctx, merchantID, id); err != nil {
+	if err := p.Visible(ctx, merchantID, id); err != nil {
 		return nil, err
 	}
 	var rows []model.TimeoutPolicyVersion

@@ -50,6 +50,24 @@ func Stages() []string {
 	return names
 }
 
+// Bounds is what a policy of a stage may say.
+type Bounds struct {
+	Stage string
+	// BuiltIn counts where no policy applies; a policy says Min to Max, or, where Optional, 0 for no deadline.
+	BuiltIn, Min, Max time.Duration
+	Optional          bool
+}
+
+// AllBounds lists the bounds of all stages, sorted by name.
+func AllBounds() []Bounds {
+	var out []Bounds
+	for _, name := range Stages() {
+		s := stages[name]
+		out = append(out, Bounds{name, s.builtIn, s.min, s.max, s.optional})
+	}
+	return out
+}
+
 // allows reports whether a policy of the stage may say so many milliseconds.
 func (s stage) allows(ms int64) bool {
 	return ms >= s.min.Milliseconds() && ms <= s.max.Milliseconds() || ms == 0 && s.optional

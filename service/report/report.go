@@ -20,6 +20,13 @@ type Overview struct {
 	RefundedFen   model.Fen // given back of it so far
 }
 
+// figures are the columns of an Overview, of orders.
+const figures = `COUNT(*) AS placed,
+	COALESCE(SUM(CASE WHEN paid_at > 0 THEN 1 ELSE 0 END), 0) AS paid,
+	COALESCE(SUM(CASE WHEN close_reason = 'timeout' THEN 1 ELSE 0 END), 0) AS closed_timeout,
+	COALESCE(SUM(CASE WHEN paid_at > 0 THEN payable_fen ELSE 0 END), 0) AS paid_fen,
+	COALESCE(SUM(refunded_fen), 0) AS refunded_fen`
+
 // AverageFen is what a paid order brought on average, rounded down; 0 without any.
 func (o Overview) AverageFen() model.Fen {
 	if o.Paid == 0 {
@@ -30,11 +37,7 @@ func (o Overview) AverageFen() model.Fen {
 
 // Overview looks at the merchant's orders created from ≤ t < to. It reads those orders by index, however large the shop is.
 func (r Report) Overview(ctx context.Context, merchantID int64, from, to model.Time) (o Overview, err error) {
-	err = r.Store.Read(ctx).Raw(`SELECT COUNT(*) AS placed,
-			COALESCE(SUM(CASE WHEN paid_at > 0 THEN 1 ELSE 0 END), 0) AS paid,
-			COALESCE(SUM(CASE WHEN close_reason = 'timeout' THEN 1 ELSE 0 END), 0) AS closed_timeout,
-			COALESCE(SUM(CASE WHEN paid_at > 0 THEN payable_fen ELSE 0 END), 0) AS paid_fen,
-			COALESCE(SUM(refunded_fen), 0) AS refunded_fen
+	err = r.Store.Read(ctx).Raw(`SELECT `+figures+`
 		FROM orders WHERE merchant_id = ? AND created_at >= ? AND created_at < ?`, merchantID, from, to).Scan(&o).Error
 	return o, store.Classify(err)
 }

@@ -25,6 +25,7 @@ var carriers = []Carrier{
 	{Code: "KYSY", Name: fault.Text{ZH: "跨越速运", EN: "KYE Express"}},
 	{Code: "UC", Name: fault.Text{ZH: "优速快递", EN: "UC Express"}},
 	{Code: "ZJS", Name: fault.Text{ZH: "宅急送", EN: "ZJS Express"}},
+	{Code: "DHL", Name: fault.Text{ZH: "DHL", EN: "DHL"}},
 }
 
 var carriersByCode = func() map[string]Carrier {

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 )
@@ -76,7 +77,10 @@ func (s *Service) Create(ctx context.Context, merchantID int64, in RuleInput) (m
 			return fault.New(fault.StateConflict).Say(fmt.Sprintf("运费规则最多 %d 条", MaxRules), fmt.Sprintf("A merchant has at most %d freight rules", MaxRules))
 		}
 		r.ID, r.CreatedAt, r.UpdatedAt = 0, s.now(), s.now()
-		return tx.Create(&r).Error
+		if err := tx.Create(&r).Error; err != nil {
+			return err
+		}
+		return changelog.Record(tx, changelog.FreightRule, r.ID, nil, r)
 	})
 	return r, err
 }
@@ -92,13 +96,17 @@ func (s *Service) Update(ctx context.Context, merchantID, id, version int64, in 
 		if err != nil {
 			return err
 		}
+		was := r
 		in.fill(&r)
 		r.Version, r.UpdatedAt = version+1, s.now()
 		res := tx.Model(&r).Where("version = ?", version).Select("*").Omit("id", "merchant_id", "created_at").Updates(&r)
 		if res.Error == nil && res.RowsAffected == 0 {
 			return fault.New(fault.StaleVersion)
 		}
-		return res.Error
+		if res.Error != nil {
+			return res.Error
+		}
+		return changelog.Record(tx, changelog.FreightRule, id, was, r)
 	})
 	return r, err
 }
@@ -106,11 +114,18 @@ func (s *Service) Update(ctx context.Context, merchantID, id, version int64, in 
 // Delete removes the merchant's rule, or says not_found.
 func (s *Service) Delete(ctx context.Context, merchantID, id int64) error {
 	return s.store.Tx(ctx, func(tx *store.Tx) error {
+		was, err := findRule(tx.DB, merchantID, id)
+		if err != nil {
+			return err
+		}
 		n, err := tx.Affected("DELETE FROM freight_rules WHERE id = ? AND merchant_id = ?", id, merchantID)
 		if err == nil && n == 0 {
-			return fault.New(fault.NotFoundError)
+			err = fault.New(fault.NotFoundError)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return changelog.Record(tx, changelog.FreightRule, id, was, nil)
 	})
 }
 

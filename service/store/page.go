@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"fmt"
 
+	"gorm.io/gorm"
+
 	"github.com/tidemall/tidemall/model"
 )
 
@@ -17,6 +19,16 @@ func (p Page) Offset() int { return (p.Number - 1) * p.Limit }
 type Cursor struct {
 	At model.Time
 	ID int64
+}
+
+// Cut leaves the rows of one page of those that were read with one more than limit, and returns the cursor of the next page; nil at
+// the end.
+func Cut[T any](rows []T, limit int, at func(row T) Cursor) ([]T, *Cursor) {
+	if len(rows) <= limit {
+		return rows, nil
+	}
+	next := at(rows[limit-1])
+	return rows[:limit], &next
 }
 
 // String returns the cursor as the opaque text that clients hand back.
@@ -36,4 +48,17 @@ func ParseCursor(s string) (c Cursor, ok bool) {
 	}
 	c.At = model.Time(at)
 	return c, c.String() == s
+}
+
+// After orders a list of the table's rows by (created_at, id), newest first, and leaves what follows the cursor. The index must have
+// that order once the list's own equal columns are given. MariaDB is told to use it: left alone it looks the equal columns up, by the
+// same index even, and walks over everything before the cursor. Where no index has the order, index is empty.
+func (s *Store) After(q *gorm.DB, table, index string, c Cursor) *gorm.DB {
+	if s.dialect == MySQL && index != "" {
+		q = q.Table(table + " FORCE INDEX (" + index + ")")
+	}
+	if c != (Cursor{}) {
+		q = q.Where("created_at <= ? AND (created_at < ? OR id < ?)", c.At, c.At, c.ID)
+	}
+	return q.Order("created_at DESC, id DESC")
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/store/storetest"
@@ -111,19 +110,8 @@ func TestReadsBehindALockSeeWhatItGuards(t *testing.T) {
 				return tx.Ask(&r)
 			})
 		}()
-		// The server takes a new look at its transactions only when nobody has asked for 100 ms.
-		ask := time.NewTicker(150 * time.Millisecond)
-		defer ask.Stop()
-		enough := time.After(20 * time.Second)
-		for waiting := 0; waiting == 0; {
-			select {
-			case <-ask.C:
-			case <-enough:
-				return errors.New("nobody waits for the lock")
-			}
-			if err := s.Read(t.Context()).Raw("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'").Scan(&waiting).Error; err != nil {
-				return err
-			}
+		if err := storetest.LockWait(t.Context(), s); err != nil {
+			return err
 		}
 		_, err := tx.Run("UPDATE settings SET value = 'after' WHERE name = 'x'")
 		return err

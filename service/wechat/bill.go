@@ -1,172 +1,150 @@
 package wechat
 
 import (
+	"bufio"
+	"compress/gzip"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/wechatpay-apiv3/wechatpay-go/core/consts"
 )
 
-// BillRow is one line of the day's trade bill: a payment or a refund.
-type BillRow struct {
-	At            time.Time
-	AppID         string
-	MchID         string
-	TransactionID string
-	OutTradeNo    string
-	OpenID        string
-	State         string // SUCCESS for a payment, REFUND for a refund
-	AmountFen     int64  // of the payment as asked for; 0 in a refund's row
-	RefundID      string // of a refund, else empty
-	OutRefundNo   string
-	RefundFen     int64
-	RefundStatus  string
+// BillLimit is how long the file of a bill may take to come.
+const BillLimit = 12 * time.Second
+
+// BillType says what a bill lists.
+type BillType string
+
+// The types of bills.
+const (
+	BillAll     BillType = "ALL"     // payments and refunds of the day
+	BillSuccess BillType = "SUCCESS" // payments
+	BillRefund  BillType = "REFUND"  // refunds
+)
+
+// Bill is the verified file of one day's bill, on the disk and without a name there, so that nothing of it outlives the
+// process. It must be closed.
+type Bill struct {
+	Hash string // as WeChat announced it, in lower case: equal files have equal hashes
+	file *os.File
 }
 
-// TradeBill fetches all payments and refunds of a day in China's time; only the date of
-// day counts. It is ready from ten o'clock of the next day and kept three months. A day
-// without trade has no rows and no error. KindBusy: WeChat is still making it, try in
-// half an hour.
-func (c *Client) TradeBill(ctx context.Context, day time.Time) ([]BillRow, error) {
+// Close frees the file.
+func (b *Bill) Close() error { return dropFile(b.file) }
+
+// TradeBill fetches the bill of a day in China's time; only the date of day counts. It is ready from ten o'clock of the
+// next day and kept three months. KindNoBill: nothing happened on the day. KindBusy: WeChat is still making it, try in
+// half an hour. A file that does not have the announced hash is KindUnknown, and nothing of it is returned.
+func (c *Client) TradeBill(ctx context.Context, day time.Time, kind BillType) (*Bill, error) {
 	const op = "trade bill"
-	query := url.Values{"bill_date": {day.Format(time.DateOnly)}, "bill_type": {"ALL"}}
-	var rows []BillRow
+	query := url.Values{"bill_date": {day.Format(time.DateOnly)}, "bill_type": {string(kind)}, "tar_type": {"GZIP"}}
+	var where struct {
+		HashType    string `json:"hash_type"`
+		HashValue   string `json:"hash_value"`
+		DownloadURL string `json:"download_url"`
+	}
 	err := c.call(ctx, c.payBreaker, op, func(ctx context.Context) error {
 		result, err := c.pay.Get(ctx, consts.WechatPayAPIServer+"/v3/bill/tradebill?"+query.Encode())
 		if err := settled(result, err, http.StatusOK); err != nil {
 			return err
 		}
-		var where struct {
-			HashValue   string `json:"hash_value"`
-			DownloadURL string `json:"download_url"`
-		}
-		if err := json.NewDecoder(result.Response.Body).Decode(&where); err != nil {
-			return err
-		}
-		rows, err = c.downloadBill(ctx, where.DownloadURL, where.HashValue)
+		return json.NewDecoder(result.Response.Body).Decode(&where)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if where.HashType != "SHA1" || where.HashValue == "" {
+		return nil, &Error{Op: op, Kind: KindRejected, Status: http.StatusOK, Message: "the bill is announced without a SHA1 hash"}
+	}
+	bill := &Bill{Hash: strings.ToLower(where.HashValue)}
+	err = c.callWithin(ctx, BillLimit, c.payBreaker, op, func(ctx context.Context) (err error) {
+		bill.file, err = c.downloadBill(ctx, where.DownloadURL, bill.Hash)
 		return err
 	})
-	var e *Error
-	if errors.As(err, &e) {
-		switch normalCode(e.Code) { // the pages disagree on the status, so the code decides
-		case "NOSTATEMENTEXIST":
-			return nil, nil
-		case "STATEMENTCREATING":
-			e.Kind = KindBusy
-		}
+	if err != nil {
+		return nil, err
 	}
-	return rows, err
+	return bill, nil
 }
 
-// downloadBill fetches the file. The request is signed and the reply is not; the hash
-// from the signed reply before vouches for it.
-func (c *Client) downloadBill(ctx context.Context, address, hash string) ([]BillRow, error) {
+// downloadBill fetches the file. The request is signed and the reply is not; the hash from the signed reply before
+// vouches for it.
+func (c *Client) downloadBill(ctx context.Context, address, announced string) (file *os.File, err error) {
 	result, err := c.bill.Get(ctx, address)
+	if result != nil && result.Response != nil {
+		defer result.Response.Body.Close()
+	}
 	if err := settled(result, err, http.StatusOK); err != nil {
 		return nil, err
 	}
-	raw, err := io.ReadAll(result.Response.Body)
-	if err != nil {
-		return nil, err
+	if file, err = os.CreateTemp("", "tidemall-bill-"); err != nil {
+		return nil, unknown(0, "no temporary file can be made for the bill")
 	}
-	if sum := sha1.Sum(raw); !strings.EqualFold(hex.EncodeToString(sum[:]), hash) {
-		return nil, unknown(http.StatusOK, "the bill does not have the hash that was announced")
-	}
-	rows, err := parseBill(string(raw))
-	if err != nil {
-		return nil, unknown(http.StatusOK, err.Error())
-	}
-	return rows, nil
-}
-
-// parseBill reads WeChat's CSV: a line of headers, rows whose cells start with a
-// backtick, and at the end two lines of sums.
-func parseBill(text string) ([]BillRow, error) {
-	lines := strings.Split(strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n"), "\n")
-	column := map[string]int{}
-	for i, name := range strings.Split(lines[0], ",") {
-		column[strings.Trim(name, "` ")] = i
-	}
-	for _, name := range []string{"交易时间", "微信订单号", "商户订单号", "交易状态", "订单金额", "商户退款单号", "申请退款金额"} {
-		if _, ok := column[name]; !ok {
-			return nil, fmt.Errorf("the bill has no column %s", name)
-		}
-	}
-	rows := []BillRow{}
-	for n, line := range lines[1:] {
-		if !strings.HasPrefix(line, "`") { // the sums have headers of their own
-			break
-		}
-		row, err := parseBillRow(column, strings.Split(line[1:], ",`"))
+	defer func() {
 		if err != nil {
-			return nil, fmt.Errorf("line %d of the bill: %w", n+2, err)
+			err = errors.Join(err, dropFile(file))
+			file = nil
 		}
-		rows = append(rows, row)
+	}()
+	_ = os.Remove(file.Name()) // while it is open it needs no name; where a system wants one, Close removes it
+	hashes, err := unpackBill(result.Response.Body, file)
+	if err != nil {
+		return file, err
 	}
-	return rows, nil
+	if announced != hashes[0] && announced != hashes[1] {
+		return file, unknown(http.StatusOK, "the bill does not have the hash that was announced")
+	}
+	return file, nil
 }
 
-func parseBillRow(column map[string]int, cells []string) (BillRow, error) {
-	// The goods' name is free text and may hold the separator.
-	if name, extra := column["商品名称"], len(cells)-len(column); name > 0 && extra > 0 {
-		cells = slices.Concat(cells[:name], []string{strings.Join(cells[name:name+extra+1], ",`")}, cells[name+extra+1:])
-	}
-	if len(cells) != len(column) {
-		return BillRow{}, fmt.Errorf("%d cells under %d headers", len(cells), len(column))
-	}
-	cell := func(name string) string {
-		if i, ok := column[name]; ok {
-			return cells[i]
+// unpackBill writes the bill to the file, unpacked, and returns the hashes of what it wrote and of what came. WeChat's
+// pages say that the hash is of the unpacked bill; one of the packed file would vouch for it as well.
+func unpackBill(body io.Reader, file *os.File) (hashes [2]string, err error) {
+	unpacked, packed := sha1.New(), sha1.New()
+	came := bufio.NewReader(io.TeeReader(io.LimitReader(body, maxBill+1), packed))
+	var plain io.Reader = came
+	if magic, _ := came.Peek(2); string(magic) == "\x1f\x8b" {
+		unzip, err := gzip.NewReader(came)
+		if err != nil {
+			return hashes, unknown(http.StatusOK, "the bill cannot be unpacked")
 		}
-		return ""
+		plain = unzip
 	}
-	at, err := time.ParseInLocation(time.DateTime, cell("交易时间"), china)
+	n, err := io.Copy(io.MultiWriter(file, unpacked), io.LimitReader(plain, maxBill+1))
 	if err != nil {
-		return BillRow{}, errors.New("the time cannot be read")
+		return hashes, err
 	}
-	amount, err := fenOf(cell("订单金额"))
-	if err != nil {
-		return BillRow{}, err
+	if n > maxBill {
+		return hashes, errLongReply
 	}
-	refund, err := fenOf(cell("申请退款金额"))
-	if err != nil {
-		return BillRow{}, err
+	if _, err := io.Copy(io.Discard, came); err != nil { // what is behind the packed data counts for its hash
+		return hashes, err
 	}
-	return BillRow{
-		At: at, AppID: cell("公众账号ID"), MchID: cell("商户号"), TransactionID: cell("微信订单号"), OutTradeNo: cell("商户订单号"),
-		OpenID: cell("用户标识"), State: cell("交易状态"), AmountFen: amount, RefundID: zeroIsNone(cell("微信退款单号")),
-		OutRefundNo: zeroIsNone(cell("商户退款单号")), RefundFen: refund, RefundStatus: cell("退款状态"),
-	}, nil
+	for i, h := range []hash.Hash{unpacked, packed} {
+		hashes[i] = hex.EncodeToString(h.Sum(nil))
+	}
+	return hashes, nil
 }
 
-// zeroIsNone drops the 0 that a payment's row has in place of a refund's number.
-func zeroIsNone(s string) string {
-	if s == "0" {
-		return ""
+// dropFile closes a temporary file and removes it where it still has a name.
+func dropFile(f *os.File) error {
+	err := f.Close()
+	if gone := os.Remove(f.Name()); gone != nil && !errors.Is(gone, os.ErrNotExist) {
+		err = errors.Join(err, gone)
 	}
-	return s
-}
-
-// fenOf reads yuan with at most two decimals. No float comes near it.
-func fenOf(yuan string) (int64, error) {
-	whole, cents, _ := strings.Cut(yuan, ".")
-	if whole == "" || len(cents) > 2 {
-		return 0, errors.New("an amount is not yuan with at most two decimals")
-	}
-	fen, err := strconv.ParseInt(whole+cents+strings.Repeat("0", 2-len(cents)), 10, 64)
 	if err != nil {
-		return 0, errors.New("an amount cannot be read")
+		return fmt.Errorf("the temporary file of a bill: %w", errors.New(describe(err)))
 	}
-	return fen, nil
+	return nil
 }

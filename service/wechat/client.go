@@ -13,6 +13,7 @@ import (
 	miniconfig "github.com/silenceper/wechat/v2/miniprogram/config"
 	"github.com/sony/gobreaker/v2"
 	"github.com/wechatpay-apiv3/wechatpay-go/core"
+	"github.com/wechatpay-apiv3/wechatpay-go/core/auth"
 	"github.com/wechatpay-apiv3/wechatpay-go/core/auth/validators"
 	"github.com/wechatpay-apiv3/wechatpay-go/core/auth/verifiers"
 	"github.com/wechatpay-apiv3/wechatpay-go/core/notify"
@@ -44,13 +45,16 @@ type Client struct {
 	mini   *miniprogram.MiniProgram
 	tokens *tokens
 	pay    *core.Client
-	bill   *core.Client // for the files of bills, the only replies that are not signed
+	bill   *core.Client // for what is not signed, the files of bills, or sealed instead, the certificates
+
+	certificates *certificates // nil where the public key alone verifies
 
 	noticeValidator *validators.WechatPayNotifyValidator
 	noticeHandler   *notify.Handler
 
-	miniBreaker *breaker
-	payBreaker  *breaker
+	miniBreaker  *breaker
+	checkBreaker *breaker
+	payBreaker   *breaker
 }
 
 // New checks the configuration and makes a client. It makes no call. The error names
@@ -72,6 +76,7 @@ func New(cfg Config, opts Options) (*Client, error) {
 	}
 	c.http = newHTTPClient(k.sandbox)
 	c.miniBreaker = c.newBreaker("mini-program")
+	c.checkBreaker = c.newBreaker("content check")
 	c.payBreaker = c.newBreaker("pay")
 	if err := c.openPay(k); err != nil {
 		return nil, err
@@ -80,28 +85,38 @@ func New(cfg Config, opts Options) (*Client, error) {
 	return c, nil
 }
 
-// openPay prepares WeChat Pay in public-key mode: nothing is downloaded, and new
-// merchants have no platform certificate to download.
+// openPay prepares WeChat Pay. Nothing is downloaded yet: platform certificates are, when they are first needed.
 func (c *Client) openPay(k keys) error {
+	merchant := option.WithMerchantCredential(c.cfg.MchID, c.cfg.MchCertSerial, k.mch)
 	var err error
-	c.pay, err = core.NewClient(context.Background(),
-		option.WithWechatPayPublicKeyAuthCipher(c.cfg.MchID, c.cfg.MchCertSerial, k.mch, c.cfg.PayPublicKeyID, k.pay),
-		option.WithHTTPClient(c.http))
+	c.bill, err = core.NewClient(context.Background(), merchant, option.WithoutValidator(), option.WithHTTPClient(c.http))
 	if err != nil {
 		return errors.New("wechat: the pay client refuses the merchant's keys")
 	}
-	c.bill, err = core.NewClient(context.Background(),
-		option.WithMerchantCredential(c.cfg.MchID, c.cfg.MchCertSerial, k.mch), option.WithoutValidator(), option.WithHTTPClient(c.http))
-	if err != nil {
+	verifier := c.verifier(k)
+	if c.pay, err = core.NewClient(context.Background(), merchant, option.WithVerifier(verifier), option.WithHTTPClient(c.http)); err != nil {
 		return errors.New("wechat: the pay client refuses the merchant's keys")
 	}
-	verifier := verifiers.NewSHA256WithRSAPubkeyVerifier(c.cfg.PayPublicKeyID, *k.pay)
 	c.noticeValidator = validators.NewWechatPayNotifyValidator(verifier)
 	c.noticeHandler, err = notify.NewRSANotifyHandler(c.cfg.APIv3Key, verifier)
 	if err != nil {
 		return errors.New("wechat: the APIv3 key is refused")
 	}
 	return nil
+}
+
+// verifier checks WeChat's signatures by its public key, by its platform certificates, or by whichever the signature names. New
+// merchants have no certificates.
+func (c *Client) verifier(k keys) auth.Verifier {
+	switch c.cfg.payMode() {
+	case PayCertificate:
+		c.certificates = newCertificates(c, c.bill)
+		return verifiers.NewSHA256WithRSAVerifier(c.certificates)
+	case PayBoth:
+		c.certificates = newCertificates(c, c.bill)
+		return verifiers.NewSHA256WithRSACombinedVerifier(c.certificates, c.cfg.PayPublicKeyID, *k.pay)
+	}
+	return verifiers.NewSHA256WithRSAPubkeyVerifier(c.cfg.PayPublicKeyID, *k.pay)
 }
 
 func (c *Client) openMini(opts Options) {
@@ -156,9 +171,20 @@ func (c *Client) newBreaker(area string) *breaker {
 // call runs one call to WeChat behind a breaker and within the limit, and makes its
 // error an *Error.
 func (c *Client) call(ctx context.Context, b *breaker, op string, fn func(context.Context) error) error {
+	return c.callWithin(ctx, c.limit, b, op, fn)
+}
+
+// callWithin is call with a limit of its own.
+func (c *Client) callWithin(ctx context.Context, limit time.Duration, b *breaker, op string, fn func(context.Context) error) error {
 	_, err := b.Execute(func() (struct{}, error) {
-		ctx, cancel := context.WithTimeout(ctx, c.limit)
+		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
+		if b == c.payBreaker && c.cfg.payMode() == PayCertificate {
+			// What cannot be verified is not asked for.
+			if err := c.certificates.ready(ctx); err != nil {
+				return struct{}{}, err
+			}
+		}
 		return struct{}{}, classify(op, recovered(ctx, fn))
 	})
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
@@ -168,6 +194,13 @@ func (c *Client) call(ctx context.Context, b *breaker, op string, fn func(contex
 		c.log.WarnContext(ctx, "wechat call without a certain outcome", "op", op, "err", err.Error())
 	}
 	return err
+}
+
+// bareCall runs a call that serves another one, whose breaker counts it.
+func (c *Client) bareCall(ctx context.Context, op string, fn func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, c.limit)
+	defer cancel()
+	return classify(op, recovered(ctx, fn))
 }
 
 // recovered turns a panic of a library into an unknown outcome: the request may have been sent.

@@ -31,10 +31,29 @@ type Config struct {
 	APIv3Key       string `json:"api_v3_key"`        // exactly 32 bytes
 	PayPublicKey   string `json:"pay_public_key"`    // PEM, WeChat Pay's public key
 	PayPublicKeyID string `json:"pay_public_key_id"` // PUB_KEY_ID_…
+	PayMode        string `json:"-"`                 // how WeChat Pay's signatures are checked; empty: by its public key if that is set, else by its certificates
 	PushToken      string `json:"push_token"`        // empty: no message push
 	PushAESKey     string `json:"push_aes_key"`      // 43 characters, WeChat's EncodingAESKey
 	NotifyBaseURL  string `json:"-"`                 // where WeChat reaches this shop, without a trailing slash
 	SandboxURL     string `json:"-"`                 // base of a simulator; empty: the real WeChat
+}
+
+// What checks WeChat Pay's signatures.
+const (
+	PayPublicKey   = "public_key"
+	PayCertificate = "certificate"
+	PayBoth        = "both" // while WeChat changes a merchant from certificates to the public key
+)
+
+// payMode is PayMode, decided where it is empty.
+func (c Config) payMode() string {
+	switch {
+	case c.PayMode != "":
+		return c.PayMode
+	case c.PayPublicKey == "" && c.PayPublicKeyID == "":
+		return PayCertificate
+	}
+	return PayPublicKey
 }
 
 // LogValue keeps secrets out of logs when a Config is passed to slog.
@@ -66,8 +85,9 @@ var configRules = []struct {
 	{"app_secret", func(c Config) string { return c.AppSecret }, regexp.MustCompile(`^[0-9A-Za-z]{16,64}$`)},
 	{"mch_id", func(c Config) string { return c.MchID }, regexp.MustCompile(`^[0-9]{8,12}$`)},
 	{"mch_cert_serial", func(c Config) string { return c.MchCertSerial }, regexp.MustCompile(`^[0-9A-Fa-f]{8,64}$`)},
-	{"pay_public_key_id", func(c Config) string { return c.PayPublicKeyID }, regexp.MustCompile(`^PUB_KEY_ID_[0-9A-Za-z_]{1,64}$`)},
 }
+
+var publicKeyID = regexp.MustCompile(`^PUB_KEY_ID_[0-9A-Za-z_]{1,64}$`)
 
 // parse checks every field and reports all that is wrong at once, by name and never by value.
 func (c Config) parse() (keys, error) {
@@ -85,8 +105,17 @@ func (c Config) parse() (keys, error) {
 	if k.mch, err = parsePrivateKey(c.MchPrivateKey); err != nil {
 		wrong = append(wrong, fmt.Errorf("wechat.mch_private_key: %w", err))
 	}
-	if k.pay, err = parsePublicKey(c.PayPublicKey); err != nil {
-		wrong = append(wrong, fmt.Errorf("wechat.pay_public_key: %w", err))
+	switch c.payMode() {
+	case PayCertificate:
+	case PayPublicKey, PayBoth:
+		if k.pay, err = parsePublicKey(c.PayPublicKey); err != nil {
+			wrong = append(wrong, fmt.Errorf("wechat.pay_public_key: %w", err))
+		}
+		if !publicKeyID.MatchString(c.PayPublicKeyID) {
+			wrong = append(wrong, fmt.Errorf("wechat.pay_public_key_id is missing or not of the form %s", publicKeyID))
+		}
+	default:
+		wrong = append(wrong, errors.New("wechat.pay_mode must be public_key, certificate, both or empty"))
 	}
 	if k.pushAES, err = parsePushKey(c.PushToken, c.PushAESKey); err != nil {
 		wrong = append(wrong, err)

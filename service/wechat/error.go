@@ -30,8 +30,10 @@ const (
 	KindBusy        Kind = "busy"        // WeChat asks to try again
 	KindNotEnough   Kind = "not_enough"  // the merchant's balance does not cover the refund
 	KindFrequency   Kind = "frequency"   // called too often
+	KindSetup       Kind = "setup"       // WeChat does not take the shop's own credentials or rights: right once somebody has mended them
+	KindNoBill      Kind = "no_bill"     // nothing happened on the day of the bill
 	KindRejected    Kind = "rejected"    // any other definite refusal
-	KindUnavailable Kind = "unavailable" // the breaker is open: WeChat was not called
+	KindUnavailable Kind = "unavailable" // the breaker is open and WeChat was not called, or it took none of the access tokens it gave
 )
 
 // Error is what every call of this package returns when it fails.
@@ -98,15 +100,23 @@ var payKinds = map[string]Kind{
 	"SYSTEMERROR":          KindUnknown,
 	"SERVICEUNAVAILABLE":   KindUnknown,
 	"BANKERROR":            KindUnknown,
+	"SIGNERROR":            KindSetup,
+	"NOAUTH":               KindSetup,
+	"APPIDMCHIDNOTMATCH":   KindSetup,
+	"MCHNOTEXISTS":         KindSetup,
+	"ACCOUNTERROR":         KindSetup,
+	"REQUESTBLOCKED":       KindSetup,
 	"OPENIDMISMATCH":       KindRejected, // sent with status 500, yet a verdict on the parameters
 	"INVALIDTRANSACTIONID": KindRejected, // likewise
+	"NOSTATEMENTEXIST":     KindNoBill,   // the pages disagree on the status of these two, so the code decides
+	"STATEMENTCREATING":    KindBusy,
 }
 
 // payKind judges a non-2xx reply of WeChat Pay. A refusal without a code is no word
 // of WeChat's: a proxy's page says nothing about the outcome.
 func payKind(status int, code string) Kind {
 	kind, known := payKinds[normalCode(code)]
-	definite5xx := known && kind == KindRejected
+	definite5xx := kind == KindRejected || kind == KindNoBill || kind == KindBusy
 	switch {
 	case code == "" && status == http.StatusTooManyRequests:
 		return KindFrequency
@@ -125,10 +135,12 @@ func miniKind(code int64) Kind {
 	switch code {
 	case 40029, 40163:
 		return KindBadCode
-	case -1, 45011, 10060012, 10060019, 10060001: // the last three: shipping's system errors, and an order not yet visible
+	case -1, 45011, 43108, 10060012, 10060019, 10060001: // 43108: another message to the same person is being sent; the last three: shipping's system errors, and an order not yet visible
 		return KindBusy
 	case 45009:
 		return KindFrequency
+	case 40001, 40013, 40014, 40125, 40164, 41002, 41004, 42001, 48001: // token, app id, secret, address not on the list, an interface that was not applied for
+		return KindSetup
 	}
 	return KindRejected
 }
@@ -137,6 +149,17 @@ func miniKind(code int64) Kind {
 func tokenRefused(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "42001" || e.Code == "40014")
+}
+
+// unavailable is the same error, of the kind that is tried again soon.
+func unavailable(err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	again := *e
+	again.Kind = KindUnavailable
+	return &again
 }
 
 // unknown is an Error for a reply that cannot be relied on.

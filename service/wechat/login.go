@@ -71,11 +71,17 @@ func (c *Client) Phone(ctx context.Context, code string) (Phone, error) {
 }
 
 // withToken runs a mini-program call that carries an access token, and repeats it once
-// with another token when WeChat refused the one it had.
+// with another token when WeChat refused the one it had. That both were refused is nobody's
+// mistake to mend: tokens end early when somebody else has them renewed.
 func (c *Client) withToken(ctx context.Context, op string, fn func(context.Context, *route) error) error {
+	return c.withTokenBehind(ctx, c.miniBreaker, op, fn)
+}
+
+// withTokenBehind is withToken behind another breaker.
+func (c *Client) withTokenBehind(ctx context.Context, b *breaker, op string, fn func(context.Context, *route) error) error {
 	once := func() (*route, error) {
 		var used *route
-		err := c.call(ctx, c.miniBreaker, op, func(ctx context.Context) error {
+		err := c.call(ctx, b, op, func(ctx context.Context) error {
 			ctx, r := c.routed(ctx)
 			used = r
 			return fn(ctx, r)
@@ -85,7 +91,11 @@ func (c *Client) withToken(ctx context.Context, op string, fn func(context.Conte
 	r, err := once()
 	if tokenRefused(err) && r.token != "" {
 		c.tokens.forget(ctx, r.token)
-		_, err = once()
+		r, err = once()
+		if tokenRefused(err) && r.token != "" {
+			c.tokens.forget(ctx, r.token)
+			return unavailable(err)
+		}
 	}
 	return err
 }

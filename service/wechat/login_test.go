@@ -126,7 +126,7 @@ func TestLoginWithTheWrongSecretIsRejected(t *testing.T) {
 	w := newWorld(t)
 	w.config.AppSecret = strings.Repeat("0", 32)
 	_, err := w.newClient().Login(t.Context(), "demo-ann")
-	wantKind(t, err, wechat.KindRejected)
+	wantKind(t, err, wechat.KindSetup)
 }
 
 func TestPhone(t *testing.T) {
@@ -145,13 +145,13 @@ func TestPhone(t *testing.T) {
 	wantKind(t, err, wechat.KindBadCode)
 }
 
-// L07: a token that WeChat refuses is fetched anew once; refused for ever, the call fails.
+// L07: a token that WeChat refuses is fetched anew once; refused for ever, the call fails, to be tried again: the next token may be good.
 func TestL07_RefusedTokenIsRetriedOnce(t *testing.T) {
 	for _, code := range []int{40001, 42001, 40014} {
 		w := newWorld(t)
 		w.fault(m{"path": "/wxa/business/getuserphonenumber", "mode": "code", "code": code, "count": 1000})
 		_, err := w.client.Phone(t.Context(), "demo-phone-13800000000")
-		wantKind(t, err, wechat.KindRejected)
+		wantKind(t, err, wechat.KindUnavailable)
 		if n := len(w.calls("/wxa/business/getuserphonenumber")); n != 2 {
 			t.Errorf("%d: %d calls, want 2", code, n)
 		}

@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,8 +15,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/tidemall/tidemall/service/telemetry/leaktest"
 	"github.com/tidemall/tidemall/service/wechat"
 	"github.com/tidemall/tidemall/service/wechat/sandbox"
+	"github.com/tidemall/tidemall/service/wechat/sandbox/sandboxtest"
 )
 
 // The container of a shop may run in any zone; UTC is the one that breaks +08:00.
@@ -92,6 +92,13 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.received <- &callback{r.URL.Path, r.URL.Query(), r.Header, body}
 }
 
+// answerNext makes the next callbacks be answered with these statuses.
+func (s *shop) answerNext(statuses ...int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers = statuses
+}
+
 func (w *world) nextCallback() *callback {
 	w.Helper()
 	select {
@@ -106,7 +113,7 @@ func (w *world) nextCallback() *callback {
 func newWorld(t *testing.T, change ...func(*wechat.Options)) *world {
 	t.Helper()
 	w := &world{T: t, logs: new(lockedBuffer), shop: newShop(t)}
-	sb, err := sandbox.New(sandbox.Options{DataDir: dataDir(t), ResendScale: 0.001})
+	sb, err := sandbox.New(sandbox.Options{DataDir: sandboxtest.DataDir(t), ResendScale: 0.001})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,9 +126,21 @@ func newWorld(t *testing.T, change ...func(*wechat.Options)) *world {
 		t.Fatal(err)
 	}
 	w.config.NotifyBaseURL = w.shop.url
+	issued := w.config
+	t.Cleanup(func() { leaktest.Check(t, w.logs.String(), issued) })
+	if flavour != nil {
+		w.settings(m{"platform": flavour.mode, "spelling": flavour.spelling})
+		w.config.PayMode = flavour.mode
+		if flavour.mode == wechat.PayCertificate {
+			w.config.PayPublicKey, w.config.PayPublicKeyID = "", ""
+		}
+	}
 	w.client = w.newClient(change...)
 	return w
 }
+
+// flavour is the WeChat that newWorld plays; nil is the sandbox's own. The tests of this package run one after another.
+var flavour *struct{ mode, spelling string }
 
 func (w *world) newClient(change ...func(*wechat.Options)) *wechat.Client {
 	w.Helper()
@@ -139,29 +158,7 @@ func (w *world) newClient(change ...func(*wechat.Options)) *wechat.Client {
 // control calls one of the sandbox's own operations and decodes its reply into into.
 func (w *world) control(method, path string, body, into any) int {
 	w.Helper()
-	var raw io.Reader
-	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			w.Fatal(err)
-		}
-		raw = bytes.NewReader(b)
-	}
-	req, err := http.NewRequest(method, w.sandbox.URL()+path, raw)
-	if err != nil {
-		w.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if into != nil {
-		if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
-			w.Fatalf("%s %s: %v", method, path, err)
-		}
-	}
-	return resp.StatusCode
+	return sandboxtest.Control(w.T, w.sandbox.URL(), method, path, body, into)
 }
 
 type m = map[string]any
@@ -200,34 +197,6 @@ const openidName = "ann"
 
 // expires is one instant for the whole run: a repeated prepay must not differ.
 var expires = time.Now().Add(30 * time.Minute)
-
-// keys are made once: three RSA keys take longer than most tests.
-var keys = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "sandbox-keys")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	sb, err := sandbox.New(sandbox.Options{DataDir: dir})
-	if err != nil {
-		return nil, err
-	}
-	sb.Stop()
-	return os.ReadFile(filepath.Join(dir, "keys.json"))
-})
-
-func dataDir(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	raw, err := keys()
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "keys.json"), raw, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
 
 func prepayRequest(no string) wechat.PrepayRequest {
 	return wechat.PrepayRequest{

@@ -15,6 +15,8 @@ import (
 var (
 	// ErrNoticeUnverified means: not signed by WeChat, too old, or changed on the way; answer 401.
 	ErrNoticeUnverified = errors.New("wechat: the notice is not verifiably WeChat's")
+	// ErrNoticeUnready means: WeChat's certificates are not to be had yet, so nobody knows whose it is; answer 5xx, and it comes again.
+	ErrNoticeUnready = errors.New("wechat: the notice cannot be verified yet")
 	// ErrNoticeMalformed means: signed by WeChat, yet it cannot be read.
 	ErrNoticeMalformed = errors.New("wechat: the notice cannot be read")
 	// ErrNoticeMismatch means: WeChat's and readable, yet not what this address is for. The
@@ -167,20 +169,24 @@ func (c *Client) openNotice(ctx context.Context, header map[string][]string, bod
 			n, err = notice{}, ErrNoticeMalformed
 		}
 	}()
-	if err := c.noticeValidator.Validate(ctx, noticeRequest(ctx, header, body)); err != nil {
+	req := noticeRequest(ctx, header, body)
+	if c.certificates != nil && !strings.HasPrefix(req.Header.Get("Wechatpay-Serial"), publicKeyPrefix) && c.certificates.ready(ctx) != nil {
+		return notice{}, ErrNoticeUnready
+	}
+	if err := c.noticeValidator.Validate(ctx, req); err != nil {
 		return notice{}, ErrNoticeUnverified
 	}
 	var content noticeContent
-	req, err := c.noticeHandler.ParseNotifyRequest(ctx, noticeRequest(ctx, header, body), &content)
-	if err != nil || req.ResourceType != "encrypt-resource" {
+	got, err := c.noticeHandler.ParseNotifyRequest(ctx, noticeRequest(ctx, header, body), &content)
+	if err != nil || got.ResourceType != "encrypt-resource" {
 		return notice{}, ErrNoticeMalformed
 	}
-	if !json.Valid([]byte(req.Resource.Plaintext)) || !strings.HasPrefix(strings.TrimSpace(req.Resource.Plaintext), "{") {
+	if !json.Valid([]byte(got.Resource.Plaintext)) || !strings.HasPrefix(strings.TrimSpace(got.Resource.Plaintext), "{") {
 		return notice{}, ErrNoticeMalformed
 	}
-	n = notice{id: req.ID, eventType: req.EventType, originalType: req.Resource.OriginalType, content: content}
-	if req.CreateTime != nil {
-		n.created = *req.CreateTime
+	n = notice{id: got.ID, eventType: got.EventType, originalType: got.Resource.OriginalType, content: content}
+	if got.CreateTime != nil {
+		n.created = *got.CreateTime
 	}
 	return n, nil
 }

@@ -156,9 +156,7 @@ func TestN03_AmountsComeOutAsSent(t *testing.T) {
 
 func TestResendsKeepTheirID(t *testing.T) {
 	w := newWorld(t)
-	w.shop.mu.Lock()
-	w.shop.answers = []int{500, 404, 302}
-	w.shop.mu.Unlock()
+	w.shop.answerNext(500, 404, 302)
 	id := w.prepay("T00000001")
 	w.control("POST", "/sandbox/pay", m{"prepay_id": id}, nil)
 	var first wechat.PayNotice

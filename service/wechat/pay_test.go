@@ -189,7 +189,8 @@ func TestKindsOfPayErrors(t *testing.T) {
 		{m{"mode": "code", "code": "SYSTEMERROR", "status": 400}, wechat.KindUnknown},
 		{m{"mode": "code", "code": "OPENID_MISMATCH"}, wechat.KindRejected},
 		{m{"mode": "code", "code": "PARAM_ERROR"}, wechat.KindRejected},
-		{m{"mode": "code", "code": "SIGNERROR"}, wechat.KindRejected},
+		{m{"mode": "code", "code": "SIGNERROR"}, wechat.KindSetup},
+		{m{"mode": "code", "code": "NO_AUTH", "status": 403}, wechat.KindSetup},
 		{m{"mode": "code", "code": "RATELIMIT_EXCEEDED"}, wechat.KindFrequency},
 		{m{"mode": "code", "code": 268498688, "status": 400}, wechat.KindNumberUsed},
 		{m{"mode": "html"}, wechat.KindUnknown},
@@ -404,8 +405,8 @@ func TestShippingUpload(t *testing.T) {
 	if err := w.client.UploadShipping(t.Context(), up); err != nil {
 		t.Error(err)
 	}
-	if state, err := w.client.QueryShipping(t.Context(), "T00000001"); err != nil || state != wechat.ShippingShipped {
-		t.Errorf("%v, %v", state, err)
+	if o, err := w.client.QueryShipping(t.Context(), "T00000001"); err != nil || o.State != wechat.ShippingShipped || !o.Holds(up) {
+		t.Errorf("%+v, %v", o, err)
 	}
 	up.Parcels[0].TrackingNo, up.UploadTime = "YT2", up.UploadTime.Add(time.Second)
 	if err := w.client.UploadShipping(t.Context(), up); err != nil {

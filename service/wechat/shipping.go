@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/silenceper/wechat/v2/miniprogram/order"
@@ -47,14 +48,27 @@ type ShippingUpload struct {
 	AllDelivered bool // with Split: nothing follows
 	Parcels      []ParcelInfo
 	UploadTime   time.Time // newer than that of a former upload of the order
+	Correction   bool      // something else was uploaded before, which this is to replace
 }
 
-// shippingDone are the codes that mean that WeChat has it already.
-var shippingDone = map[string]bool{"10060002": true, "10060023": true}
+// What WeChat says of an upload that it does not take.
+const (
+	CodeShippedAlready = "10060002" // the order is shipped already
+	CodeNotShippable   = "10060004" // there is nothing to ship of the order: all of it was refunded, perhaps after it was shipped
+	CodeShippingSame   = "10060023" // nothing changed
+	CodeCorrectionUsed = "10060003" // the one correction was used up
+	CodeShippingNoPay  = "10060001" // WeChat's shipping management does not know the payment, or not yet
+)
+
+// had reports whether the code says that WeChat has what was uploaded. For a correction
+// "shipped already" does not say so.
+func (up ShippingUpload) had(code string) bool {
+	return code == CodeShippingSame || code == CodeShippedAlready && !up.Correction
+}
 
 // UploadShipping uploads shipping information. nil also when WeChat says that it has
-// it already. KindBusy: try later. KindRejected with code 10060003: the one correction
-// was used up.
+// it already. KindBusy: try later; with CodeShippingNoPay perhaps in vain. KindRejected
+// with CodeCorrectionUsed: the one correction was used up.
 func (c *Client) UploadShipping(ctx context.Context, up ShippingUpload) error {
 	const op = "upload shipping"
 	if why := up.refusal(); why != "" {
@@ -64,7 +78,7 @@ func (c *Client) UploadShipping(ctx context.Context, up ShippingUpload) error {
 		return c.postMini(ctx, op, "/wxa/sec/order/upload_shipping_info", c.shippingWire(up), nil)
 	})
 	var e *Error
-	if errors.As(err, &e) && shippingDone[e.Code] {
+	if errors.As(err, &e) && up.had(e.Code) {
 		return nil
 	}
 	return err
@@ -132,16 +146,54 @@ const (
 	ShippingUnsettled ShippingState = 6 // the funds await settlement
 )
 
-// QueryShipping asks for the state of an order in WeChat's shipping management, to
-// re-check what the phone says about a confirmed receipt.
-func (c *Client) QueryShipping(ctx context.Context, outTradeNo string) (ShippingState, error) {
+// Received reports whether the shopper has the goods, by WeChat's word.
+func (s ShippingState) Received() bool {
+	return s == ShippingConfirmed || s == ShippingCompleted || s == ShippingUnsettled
+}
+
+// ShippingOrder is an order in WeChat's shipping management. Parcels have a tracking
+// number and a carrier only.
+type ShippingOrder struct {
+	State    ShippingState
+	Finished bool // the last upload said that nothing follows
+	Parcels  []ParcelInfo
+}
+
+// Holds reports whether the parcels are those of the upload, in any order.
+func (o ShippingOrder) Holds(up ShippingUpload) bool {
+	key := func(p ParcelInfo) string { return p.ExpressCompany + " " + p.TrackingNo }
+	there := make([]string, len(o.Parcels))
+	for i, p := range o.Parcels {
+		there[i] = key(p)
+	}
+	for _, p := range up.Parcels {
+		at := slices.Index(there, key(p))
+		if at < 0 {
+			return false
+		}
+		there = slices.Delete(there, at, at+1)
+	}
+	return len(there) == 0 && (!up.Split || o.Finished == up.AllDelivered)
+}
+
+// QueryShipping asks for an order in WeChat's shipping management, to re-check what
+// the phone says about a confirmed receipt. KindBusy with CodeShippingNoPay: it is
+// not there.
+func (c *Client) QueryShipping(ctx context.Context, outTradeNo string) (ShippingOrder, error) {
 	const op = "query shipping"
 	if !tradeNoRule.MatchString(outTradeNo) {
-		return 0, rejected(op, "not an out_trade_no")
+		return ShippingOrder{}, rejected(op, "not an out_trade_no")
 	}
 	var reply struct {
 		Order struct {
-			State ShippingState `json:"order_state"`
+			State    ShippingState `json:"order_state"`
+			Shipping struct {
+				Finished bool `json:"finish_shipping"`
+				List     []struct {
+					TrackingNo     string `json:"tracking_no"`
+					ExpressCompany string `json:"express_company"`
+				} `json:"shipping_list"`
+			} `json:"shipping"`
 		} `json:"order"`
 	}
 	err := c.withToken(ctx, op, func(ctx context.Context, r *route) error {
@@ -152,7 +204,20 @@ func (c *Client) QueryShipping(ctx context.Context, outTradeNo string) (Shipping
 		}
 		return err
 	})
-	return reply.Order.State, err
+	o := ShippingOrder{State: reply.Order.State, Finished: reply.Order.Shipping.Finished}
+	for _, p := range reply.Order.Shipping.List {
+		o.Parcels = append(o.Parcels, ParcelInfo{TrackingNo: p.TrackingNo, ExpressCompany: p.ExpressCompany})
+	}
+	return o, err
+}
+
+// SetOrderPath tells WeChat which page of the mini-program its order centre opens; the
+// path holds ${商品订单号}, for which WeChat puts the out_trade_no.
+func (c *Client) SetOrderPath(ctx context.Context, path string) error {
+	const op = "set order path"
+	return c.withToken(ctx, op, func(ctx context.Context, r *route) error {
+		return c.postMini(ctx, op, "/wxa/sec/order/update_order_detail_path", map[string]string{"path": path}, nil)
+	})
 }
 
 // postMini posts to an interface that the library calls without a context or not at

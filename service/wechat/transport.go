@@ -11,12 +11,14 @@ import (
 	"sync"
 
 	"github.com/silenceper/wechat/v2/util"
+
+	"github.com/tidemall/tidemall/service/store/outside"
 )
 
-// maxReply bounds what is read of any reply but the file of a bill, maxBill that.
+// maxReply bounds what is read of any reply but the file of a bill, maxBill that, packed and unpacked.
 const (
 	maxReply = 1 << 20
-	maxBill  = 64 << 20
+	maxBill  = 1 << 30
 	billPath = "/v3/billdownload/"
 )
 
@@ -29,7 +31,8 @@ var (
 
 // outbound sends a request to WeChat, or to the simulator that stands in, and
 // refuses every other host. Path and query stay as they are: they are signed. The reply
-// is read whole here, because wechatpay-go does not close every body it is given.
+// is read whole here, because wechatpay-go does not close every body it is given; the file
+// of a bill alone is left to its reader.
 type outbound struct {
 	sandbox *url.URL // nil: the real WeChat
 	next    http.RoundTripper
@@ -39,6 +42,7 @@ func (o outbound) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !wechatHosts[req.URL.Host] {
 		return nil, errBlockedHost
 	}
+	outside.Call("WeChat's " + req.URL.Path)
 	if o.sandbox != nil {
 		clone := req.Clone(req.Context())
 		clone.Host = req.URL.Host // the simulator still sees whom it plays
@@ -46,19 +50,15 @@ func (o outbound) RoundTrip(req *http.Request) (*http.Response, error) {
 		req = clone
 	}
 	resp, err := o.next.RoundTrip(req)
-	if err != nil {
-		return nil, err
+	if err != nil || resp.StatusCode == http.StatusOK && strings.HasPrefix(req.URL.Path, billPath) {
+		return resp, err
 	}
 	defer resp.Body.Close()
-	limit := maxReply
-	if strings.HasPrefix(req.URL.Path, billPath) {
-		limit = maxBill
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(body) > limit {
+	if len(body) > maxReply {
 		return nil, errLongReply
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))

@@ -42,3 +42,31 @@ CREATE TABLE timeout_shards (
   updated_at BIGINT NOT NULL,
   PRIMARY KEY (shard)
 ) ENGINE=InnoDB;
+
+-- How late deadlines were, by kind and period; each replica replaces its own
+-- rows. counts has the classes of lateness that are not empty, as class:count.
+CREATE TABLE timeout_lateness (
+  grain_ms BIGINT        NOT NULL,
+  begin_at BIGINT        NOT NULL,
+  kind     VARCHAR(32)   CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  node     VARCHAR(64)   CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  fired    BIGINT        NOT NULL,
+  rescued  BIGINT        NOT NULL,
+  max_us   BIGINT        NOT NULL,
+  counts   VARCHAR(1500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  PRIMARY KEY (grain_ms, begin_at, kind, node)
+) ENGINE=InnoDB;
+
+-- How each replica is, for people; nothing is decided by it.
+CREATE TABLE timeout_replicas (
+  node                VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  started_at          BIGINT      NOT NULL,
+  noted_at            BIGINT      NOT NULL,
+  shards              INT         NOT NULL,
+  feed                VARCHAR(8)  CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  in_flight           BIGINT      NOT NULL,
+  clock_offset_us     BIGINT      NOT NULL,
+  clock_source        VARCHAR(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  clock_difference_us BIGINT      NOT NULL,
+  PRIMARY KEY (node)
+) ENGINE=InnoDB;

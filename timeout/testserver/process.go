@@ -42,7 +42,7 @@ type process struct {
 // may be nil, prepares the directory.
 func newProcess(name string, fill func(dir string) error) (*process, error) {
 	// Not t.TempDir: a socket's path may have 107 bytes at most, and a test's name is long.
-	dir, err := os.MkdirTemp("", "testserver-")
+	dir, err := os.MkdirTemp(roomInMemory(), "testserver-")
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,10 @@ export async function visit(browser, { size = "desktop", scheme = "light", langu
   const page = await context.newPage();
   page.on("console", (m) => m.type() === "error" && wrong.push(`console: ${m.text()}`));
   page.on("pageerror", (e) => wrong.push(`exception: ${e.message}`));
-  page.on("requestfailed", (r) => wrong.push(`failed: ${r.url()} ${r.failure()?.errorText}`));
+  page.on("requestfailed", (r) => {
+    // A page gives a request up where a newer one takes its place; that is no failure.
+    if (r.failure()?.errorText !== "net::ERR_ABORTED") wrong.push(`failed: ${r.url()} ${r.failure()?.errorText}`);
+  });
   page.on("request", (r) => {
     const url = new URL(r.url());
     if (url.protocol.startsWith("http") && !origins.includes(url.origin)) wrong.push(`elsewhere: ${r.url()}`);

@@ -1,17 +1,37 @@
 // A shop of its own for the browser tests: the built binary, embedded, on spare ports and with an empty folder.
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 
 const binary = new URL("../../bin/tidemall", import.meta.url).pathname;
 const password = "pass-for-browser-tests";
 
-// Starts the shop and returns once it says where it serves. `stop` ends it and removes its folder.
+// Whether shops run on the MySQL and the Redis that variables name (as the Go tests do), instead of embedded.
+export const onServers = process.env.E2E_ON === "servers";
+
+// What a shop needs to run on the servers: a database of its own. Several shops may share a Redis.
+async function servers() {
+  const { TIDEMALL_TEST_MYSQL_DSN: dsn, TIDEMALL_TEST_REDIS_ADDR: redis } = process.env;
+  const [, user, host, port] = dsn?.match(/^(\w+):?@tcp\(([\d.]+):(\d+)\)\//) ?? [];
+  if (!port || !redis) throw new Error("E2E_ON=servers needs TIDEMALL_TEST_MYSQL_DSN (a user without a password) and TIDEMALL_TEST_REDIS_ADDR");
+  const database = `tidemall_e2e_${randomBytes(6).toString("hex")}`;
+  const sql = (text) => promisify(execFile)("mariadb", ["--no-defaults", `-h${host}`, `-P${port}`, `-u${user}`, "-e", text]);
+  await sql(`CREATE DATABASE ${database}`);
+  return {
+    env: { TIDEMALL_MYSQL_DSN: `${user}@tcp(${host}:${port})/${database}`, TIDEMALL_REDIS_ADDRS: redis, TIDEMALL_DEMO: "true" },
+    drop: () => sql(`DROP DATABASE ${database}`),
+  };
+}
+
+// Starts the shop and returns once it says where it serves. `stop` ends it and removes its folder `dir`.
 export async function serve() {
   const dir = await mkdtemp(join(tmpdir(), "tidemall-e2e-"));
   const bare = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TIDEMALL_")));
+  const parts = onServers ? await servers() : { env: {}, drop: async () => {} };
   const child = spawn(binary, ["serve"], {
     cwd: dir,
     env: {
@@ -21,6 +41,7 @@ export async function serve() {
       TIDEMALL_WECHAT_SANDBOX_ADDR: "127.0.0.1:0",
       TIDEMALL_ADMIN_PASSWORD: password,
       TIDEMALL_LOG_LEVEL: "warn",
+      ...parts.env,
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -33,7 +54,7 @@ export async function serve() {
     child.kill("SIGTERM");
     await ended;
     process.off("exit", killed);
-    await rm(dir, { recursive: true, force: true });
+    await Promise.all([rm(dir, { recursive: true, force: true }), parts.drop()]);
   };
 
   let url, sandbox;
@@ -53,7 +74,7 @@ export async function serve() {
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  return { url, sandbox, stop };
+  return { url, sandbox, dir, stop };
 }
 
 // Somebody who calls the shop's API. Any answer but 2xx is an error.
@@ -81,7 +102,7 @@ export async function shopper(shop, name) {
 
 export async function admin(shop) {
   const { token } = await caller(shop.url)("POST", "/api/admin/v1/auth/login", { username: "admin", password });
-  return caller(shop.url, token);
+  return Object.assign(caller(shop.url, token), { token });
 }
 
 let keys = 0;

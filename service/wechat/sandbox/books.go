@@ -22,9 +22,12 @@ type books struct {
 	refundList   []*refund
 	notices      map[string]*notice // by id
 	noticeList   []*notice
-	codes        map[string]bool // single-use codes that were used
+	codes        map[string]bool         // single-use codes that were used
+	grants       map[string]subscription // by openid and template
+	told         []*subscribeMessage     // subscribe messages, oldest first
 	tokens       tokenBook
 	settings     settings
+	orderPath    string // of the mini-program's page that the order centre opens
 }
 
 // settings are the switches for what WeChat leaves open or what a test wants otherwise.
@@ -38,22 +41,36 @@ type settings struct {
 	RefundHold          bool    `json:"refund_hold"`            // refunds stay PROCESSING until told otherwise
 	RefundBalanceFen    *int64  `json:"refund_balance_fen"`     // what refunds are paid from; null: without end
 	Spelling            string  `json:"spelling"`               // of codes: random, new (ORDER_PAID) or old (ORDERPAID)
+	SpellingSeed        uint64  `json:"spelling_seed"`          // with random: the same seed spells the same way again; 0: by chance
 	ResendScale         float64 `json:"resend_scale"`           // 1: WeChat's schedule
 	PayerDiscountFen    int64   `json:"payer_discount_fen"`     // WeChat's own coupon on the next payments
 	TokenTTLSeconds     int64   `json:"token_ttl_s"`            // life of access tokens
+	Platform            string  `json:"platform"`               // what WeChat signs with: public_key, certificate or both
 	BillToday           bool    `json:"bill_today"`             // bills exist before ten o'clock of the next day
+	BillState           string  `json:"bill_state"`             // creating or none: what the asking is answered; empty: by the books
+	BillHash            string  `json:"bill_hash"`              // what is announced: of the unpacked file, of the packed one, or wrong
+	BillPlain           bool    `json:"bill_plain"`             // the file comes unpacked though GZIP was asked for
+	BillFiller          int     `json:"bill_filler"`            // payments of a big shop in every bill, which the books do not know
 	ShippingLag         bool    `json:"shipping_lag"`           // shipping management does not see orders yet (10060001)
+	SubscribeGrants     bool    `json:"subscribe_grants"`       // subscribe messages need a shopper's consent, and use it up
+	PushURL             string  `json:"push_url"`               // where pushes go; empty: beside the payment callback of the latest order
+	CheckUnseen         bool    `json:"check_unseen"`           // content checks say that the shopper was not active lately (61010)
+	MediaHold           bool    `json:"media_hold"`             // verdicts on pictures are not pushed by themselves
+	ShippingSplitCounts bool    `json:"shipping_split_counts"`  // every upload after the first uses the correction
+	ShippingRemindMS    int64   `json:"shipping_remind_ms"`     // paid orders are reminded of after that; 0: never, WeChat says two days
+
+	BillEdits []billEdit `json:"bill_edits"` // rows of bills dropped, altered, added
 }
 
 var defaultSettings = settings{
-	CloseUnknown: 404, RefundDelayMS: 300, RefundResult: "SUCCESS", Spelling: "random",
+	CloseUnknown: 404, RefundDelayMS: 300, RefundResult: "SUCCESS", Spelling: "random", Platform: platformKey, BillHash: "unpacked",
 	ResendScale: 1.0 / 15, TokenTTLSeconds: 7200,
 }
 
 func openBooks(dir string) (*books, error) {
 	b := &books{
 		orders: map[string]*order{}, prepays: map[string]string{}, transactions: map[string]string{},
-		refunds: map[string]*refund{}, notices: map[string]*notice{}, codes: map[string]bool{}, settings: defaultSettings,
+		refunds: map[string]*refund{}, notices: map[string]*notice{}, codes: map[string]bool{}, grants: map[string]subscription{}, settings: defaultSettings,
 	}
 	path := filepath.Join(dir, "books.jsonl")
 	if err := readJournal(path, b.take); err != nil {
@@ -99,10 +116,24 @@ func (b *books) take(e entry) error {
 		b.addNotice(n)
 	case "code":
 		b.codes[e.ID] = true
+	case "grant":
+		var g subscription
+		if err := json.Unmarshal(e.Value, &g); err != nil {
+			return err
+		}
+		b.grants[e.ID] = g
+	case "message":
+		m := new(subscribeMessage)
+		if err := json.Unmarshal(e.Value, m); err != nil {
+			return err
+		}
+		b.told = append(b.told, m)
 	case "tokens":
 		return json.Unmarshal(e.Value, &b.tokens)
 	case "settings":
 		return json.Unmarshal(e.Value, &b.settings)
+	case "order_path":
+		return json.Unmarshal(e.Value, &b.orderPath)
 	}
 	return nil
 }
@@ -124,8 +155,15 @@ func (b *books) snapshot() []entry {
 	for code := range b.codes {
 		b.save("code", code, true)
 	}
+	for key, g := range b.grants {
+		b.save("grant", key, g)
+	}
+	for _, m := range b.told {
+		b.save("message", "", m)
+	}
 	b.save("tokens", "", b.tokens)
 	b.save("settings", "", b.settings)
+	b.save("order_path", "", b.orderPath)
 	all := b.dirty
 	b.dirty = nil
 	return all

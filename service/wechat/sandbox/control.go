@@ -19,15 +19,22 @@ func (s *Server) mountControls(mux *http.ServeMux) {
 	mux.HandleFunc("GET /sandbox/transactions/{out_trade_no}", s.controlTransaction)
 	mux.HandleFunc("GET /sandbox/refunds", s.controlRefunds)
 	mux.HandleFunc("POST /sandbox/refunds/{out_refund_no}", s.controlRefundResult)
+	mux.HandleFunc("GET /sandbox/shipping", s.controlShipping)
+	mux.HandleFunc("POST /sandbox/shipping/{out_trade_no}/{what}", s.controlShippingEvent)
 	mux.HandleFunc("POST /sandbox/notify", s.controlNotify)
 	mux.HandleFunc("GET /sandbox/notices", s.controlNotices)
+	mux.HandleFunc("POST /sandbox/subscriptions", s.controlSubscribe)
+	mux.HandleFunc("GET /sandbox/messages", s.controlMessages)
 	mux.HandleFunc("POST /sandbox/faults", s.controlAddFault)
 	mux.HandleFunc("GET /sandbox/faults", func(w http.ResponseWriter, _ *http.Request) { controlList(w, s.faults.left()) })
 	mux.HandleFunc("DELETE /sandbox/faults", func(w http.ResponseWriter, _ *http.Request) { s.faults.clear(); w.WriteHeader(http.StatusNoContent) })
+	s.mountChaos(mux)
+	mux.HandleFunc("GET /sandbox/books", s.controlBooks)
 	mux.HandleFunc("GET /sandbox/calls", func(w http.ResponseWriter, r *http.Request) {
 		controlList(w, s.calls.find(r.URL.Query().Get("method"), s.pathMatch(r.URL.Query().Get("path"))))
 	})
 	mux.HandleFunc("DELETE /sandbox/calls", func(w http.ResponseWriter, _ *http.Request) { s.calls.clear(); w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("POST /sandbox/certificates", s.controlRotate)
 	mux.HandleFunc("GET /sandbox/settings", s.controlSettings)
 	mux.HandleFunc("POST /sandbox/settings", s.controlChangeSettings)
 	mux.HandleFunc("DELETE /sandbox/settings", s.controlResetSettings)
@@ -64,21 +71,30 @@ func (p *problem) write(w http.ResponseWriter) { controlError(w, p.status, p.cod
 // read decodes a control's body and answers 400 itself when that fails. Unknown fields
 // are refused, so that a misspelled one is not silently without effect.
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
+	return decoded(w, r, into, errors.New("a JSON body is required"))
+}
+
+// readOptional is read where there may be no body.
+func readOptional(w http.ResponseWriter, r *http.Request, into any) bool {
+	return decoded(w, r, into, nil)
+}
+
+// decoded answers 400 for a body that is no single JSON value of the fields of into; empty is what a body of nothing is.
+func decoded(w http.ResponseWriter, r *http.Request, into any, empty error) bool {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err == nil {
 		dec := json.NewDecoder(bytes.NewReader(raw))
 		dec.DisallowUnknownFields()
-		err = dec.Decode(into)
+		if err = dec.Decode(into); errors.Is(err, io.EOF) {
+			err = empty
+		} else if _, end := dec.Token(); err == nil && !errors.Is(end, io.EOF) {
+			err = errors.New("nothing may follow the JSON value")
+		}
 	}
-	if err == nil {
-		return true
+	if err != nil {
+		controlError(w, 400, "MALFORMED", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	message := strings.TrimPrefix(err.Error(), "json: ")
-	if errors.Is(err, io.EOF) {
-		message = "a JSON body is required"
-	}
-	controlError(w, 400, "MALFORMED", message)
-	return false
+	return err == nil
 }
 
 func (s *Server) diskFailed(w http.ResponseWriter, err error) {
@@ -125,6 +141,7 @@ func (s *Server) controlPay(w http.ResponseWriter, r *http.Request) {
 		}
 		if body.Result == "SUCCESS" {
 			s.books.pay(o, time.Now())
+			s.remindLater(o)
 			if times > 0 {
 				n = s.books.addDelivery(o.NotifyURL, s.payEvent(o), times, time.Duration(body.Notify.DelayMS)*time.Millisecond)
 			}
@@ -342,17 +359,25 @@ func (s *Server) controlAddFault(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) controlSettings(w http.ResponseWriter, _ *http.Request) {
-	var now settings
+	controlReply(w, 200, s.settings())
+}
+
+// settings are the switches as they stand.
+func (s *Server) settings() (now settings) {
 	s.books.view(func() { now = s.books.settings })
-	controlReply(w, 200, now)
+	return now
 }
 
 // controlChangeSettings changes the settings that the body names and keeps the others.
 func (s *Server) controlChangeSettings(w http.ResponseWriter, r *http.Request) {
-	var next settings
-	s.books.view(func() { next = s.books.settings })
+	next := s.settings()
+	edits := next.BillEdits
+	next.BillEdits = nil // a list that is sent takes the place of the former, and is not decoded into it
 	if !read(w, r, &next) {
 		return
+	}
+	if next.BillEdits == nil {
+		next.BillEdits = edits
 	}
 	if why := next.problem(); why != "" {
 		controlError(w, 400, "OUT_OF_RANGE", why)
@@ -362,7 +387,9 @@ func (s *Server) controlChangeSettings(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) controlResetSettings(w http.ResponseWriter, _ *http.Request) {
-	s.applySettings(w, defaultSettings)
+	next := defaultSettings
+	next.PushURL = s.pushURL
+	s.applySettings(w, next)
 }
 
 func (s *Server) applySettings(w http.ResponseWriter, next settings) {
@@ -374,6 +401,7 @@ func (s *Server) applySettings(w http.ResponseWriter, next settings) {
 		s.diskFailed(w, err)
 		return
 	}
+	s.tosses.Store(0)
 	controlReply(w, 200, next)
 }
 
@@ -387,10 +415,25 @@ func (n settings) problem() string {
 		return "spelling is random, new (ORDER_PAID) or old (ORDERPAID)"
 	case n.ResendScale <= 0:
 		return "resend_scale is above 0; 1 is WeChat's own schedule"
+	case n.PushURL != "" && !strings.HasPrefix(n.PushURL, "http"):
+		return "push_url is an absolute URL, or empty"
 	case n.TokenTTLSeconds < 1:
 		return "token_ttl_s is at least 1"
-	case n.CloseMinAgeMS < 0 || n.RefundMinIntervalMS < 0 || n.RefundDelayMS < 0 || n.PayerDiscountFen < 0:
+	case n.Platform != platformKey && n.Platform != platformCertificate && n.Platform != platformBoth:
+		return "platform is public_key, certificate or both"
+	case n.BillState != "" && n.BillState != "creating" && n.BillState != "none":
+		return "bill_state is creating, none or empty"
+	case n.BillHash != "unpacked" && n.BillHash != "packed" && n.BillHash != "wrong":
+		return "bill_hash is unpacked, packed or wrong"
+	case n.BillFiller < 0 || n.BillFiller > 1e6:
+		return "bill_filler is 0 to 1,000,000"
+	case n.ShippingRemindMS < 0 || n.CloseMinAgeMS < 0 || n.RefundMinIntervalMS < 0 || n.RefundDelayMS < 0 || n.PayerDiscountFen < 0:
 		return "times and amounts are at least 0"
+	}
+	for _, e := range n.BillEdits {
+		if why := e.problem(); why != "" {
+			return why
+		}
 	}
 	return ""
 }

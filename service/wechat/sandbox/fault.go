@@ -180,6 +180,9 @@ func (s *Server) received(e endpoint) http.Handler {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		f := s.faults.take(r.Method, r.URL.Path)
+		if f == nil {
+			f = s.chaosFault(e, r, body)
+		}
 		c := &call{At: time.Now().UTC(), Method: r.Method, Path: r.URL.Path, Query: withoutSecrets(r.URL.Query()), Body: bodyForLog(body)}
 		if f != nil {
 			c.Fault = f.Mode
@@ -220,7 +223,8 @@ func (s *Server) applyFault(f *fault, e endpoint, w http.ResponseWriter, r *http
 			delay = holdFor
 		}
 		s.hold(r, delay)
-		panic(http.ErrAbortHandler) // the connection breaks; no answer ever comes
+		reset(w) // no answer ever comes
+		return
 	}
 	s.hold(r, delay)
 	switch f.Mode {
@@ -234,7 +238,7 @@ func (s *Server) applyFault(f *fault, e endpoint, w http.ResponseWriter, r *http
 		_, _ = io.WriteString(w, "<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>")
 	case "empty":
 		if pay {
-			s.writeSigned(w, orStatus(f.Status, http.StatusOK), nil)
+			s.writeSigned(w, r, orStatus(f.Status, http.StatusOK), nil)
 			return
 		}
 		w.WriteHeader(orStatus(f.Status, http.StatusOK))
@@ -246,7 +250,7 @@ func (s *Server) applyFault(f *fault, e endpoint, w http.ResponseWriter, r *http
 		}
 		rec.replay(w)
 	default: // status, code
-		s.writeFault(f, pay, w)
+		s.writeFault(f, pay, w, r)
 	}
 }
 
@@ -259,7 +263,7 @@ var faultStatus = map[string]int{
 }
 
 // writeFault writes the error of mode "status" or "code". A code is spelled as it was given.
-func (s *Server) writeFault(f *fault, pay bool, w http.ResponseWriter) {
+func (s *Server) writeFault(f *fault, pay bool, w http.ResponseWriter, r *http.Request) {
 	code := f.codeText()
 	if !pay && f.Mode == "code" {
 		if number, err := strconv.Atoi(code); err == nil {
@@ -272,7 +276,7 @@ func (s *Server) writeFault(f *fault, pay bool, w http.ResponseWriter) {
 		status = orStatus(faultStatus[strings.ReplaceAll(strings.ToUpper(code), "_", "")], http.StatusBadRequest)
 	}
 	if status < 300 && pay {
-		s.writeSigned(w, status, map[string]any{})
+		s.writeSigned(w, r, status, map[string]any{})
 		return
 	}
 	if code == "" {

@@ -267,11 +267,15 @@ func drop(m map[string]any, field string) {
 }
 
 // forgePush prepares a message push in safe mode. Its address is url, or lies beside
-// the payment callback of the named, or else of the latest, order.
+// the payment callback of the named order; else it is the setting push_url, or lies
+// beside the callback of the latest order.
 func (s *Server) forgePush(b notifyOrder) (func() sent, *problem) {
 	target := b.URL
 	s.books.view(func() {
 		o := s.books.orders[b.OutTradeNo]
+		if target == "" && b.OutTradeNo == "" {
+			target = s.books.settings.PushURL
+		}
 		if o == nil && b.OutTradeNo == "" && len(s.books.orderList) > 0 {
 			o = s.books.orderList[len(s.books.orderList)-1]
 		}
@@ -280,7 +284,7 @@ func (s *Server) forgePush(b notifyOrder) (func() sent, *problem) {
 		}
 	})
 	if target == "" {
-		return nil, &problem{404, "NOT_FOUND", "no payment tells where the shop is: name a known out_trade_no or send url"}
+		return nil, &problem{404, "NOT_FOUND", "nothing tells where the shop is: name a known out_trade_no, send url or set push_url"}
 	}
 	message := b.Message
 	if message == nil {

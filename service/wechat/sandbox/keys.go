@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // Credentials are what WeChat issues to a merchant, under the names of the shop's
@@ -37,10 +38,15 @@ type keyring struct {
 	PlatformPrivateKey string `json:"platform_private_key"`
 	StrangerPrivateKey string `json:"stranger_private_key"` // signs what must be refused
 
+	PlatformCerts []*platformCert `json:"platform_certificates,omitempty"` // the newest last
+
 	merchant *rsa.PublicKey
 	platform *rsa.PrivateKey
 	stranger *rsa.PrivateKey
 	pushAES  []byte
+
+	mu   sync.Mutex // guards PlatformCerts and the file; a list is replaced, never changed
+	path string
 }
 
 // openKeyring reads the keys of the directory, or makes them.
@@ -57,11 +63,12 @@ func openKeyring(dir string) (*keyring, error) {
 	if err := json.Unmarshal(raw, k); err != nil {
 		return nil, fmt.Errorf("%s is damaged; remove the directory to start anew: %w", path, err)
 	}
+	k.path = path
 	return k, k.parse()
 }
 
 func makeKeyring(path string) (*keyring, error) {
-	k := &keyring{Credentials: Credentials{
+	k := &keyring{path: path, Credentials: Credentials{
 		AppID: "wx" + randomHex(8), AppSecret: randomHex(16),
 		MchID: "19" + randomDigits(8), MchCertSerial: strings.ToUpper(randomHex(20)),
 		APIv3Key: randomHex(16), PayPublicKeyID: "PUB_KEY_ID_" + randomDigits(32), PushToken: randomHex(16),
@@ -86,11 +93,7 @@ func makeKeyring(path string) (*keyring, error) {
 	if err := k.parse(); err != nil {
 		return nil, err
 	}
-	raw, err := json.MarshalIndent(k, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	return k, writeFile(path, raw)
+	return k, k.save()
 }
 
 func (k *keyring) parse() error {
@@ -99,6 +102,9 @@ func (k *keyring) parse() error {
 		return err
 	}
 	k.merchant = &merchant.PublicKey
+	if err := k.parseCerts(); err != nil {
+		return err
+	}
 	if k.platform, err = privateKey(k.PlatformPrivateKey); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -73,11 +74,23 @@ func newNoticeID() string {
 
 // deliver sends a notification until it is taken, on WeChat's schedule.
 func (s *Server) deliver(n *notice) {
+	h := s.decide(n)
+	if h.copies == 0 {
+		return
+	}
 	s.work.Go(func() {
+		if !s.held(h.late, h.early, h.passed) {
+			return
+		}
 		for {
 			var due time.Time
 			s.books.view(func() { due = n.NextAt })
-			if !s.pause(time.Until(due)) || !s.attempt(n) {
+			if !s.pause(time.Until(due)) {
+				return
+			}
+			again := s.attempt(n)
+			s.chaos.sent(n.URL, h.seq)
+			if !again {
 				return
 			}
 		}
@@ -213,12 +226,15 @@ func (s *Server) seal(nonce, associated string, plain []byte) []byte {
 // noticeHeader signs a notification, or spoils the signature as asked.
 func (s *Server) noticeHeader(body []byte, c craft) http.Header {
 	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}, "User-Agent": {"Mozilla/4.0"}}
-	key, serial := s.keys.platform, s.keys.PayPublicKeyID
+	key, serial := s.signer("")
 	if c.tamper == "wrong_key" {
 		key = s.keys.stranger
 	}
 	if c.tamper == "serial" {
 		serial = "PUB_KEY_ID_9"
+		if s.settings().Platform == platformCertificate {
+			serial = strings.ToUpper(randomHex(20))
+		}
 	}
 	signHeader(h, key, serial, time.Now().Add(c.offset), body)
 	switch c.tamper {

@@ -47,7 +47,15 @@ type order struct {
 	Refunds       []string        `json:"refunds,omitempty"`     // out_refund_no
 	Shipped       int             `json:"shipped,omitempty"`     // shipping uploads taken
 	Shipping      json.RawMessage `json:"shipping,omitempty"`    // the last of them
-	ShippedAt     time.Time       `json:"shipped_at,omitzero"`
+	ShippedAt     time.Time       `json:"shipped_at,omitzero"`   // its upload_time
+	Finished      bool            `json:"finished,omitempty"`    // it said that nothing follows
+	FinishedTimes int             `json:"finished_times,omitempty"`
+	Corrected     bool            `json:"corrected,omitempty"`     // the one correction was used
+	ReceivedAt    time.Time       `json:"received_at,omitzero"`    // the shopper has the goods
+	ReceivedAuto  bool            `json:"received_auto,omitempty"` // nobody said so; the time for it ran out
+	Unsettled     bool            `json:"unsettled,omitempty"`     // the money waits though it was received
+	SettledAt     time.Time       `json:"settled_at,omitzero"`     // the money is the merchant's
+	Nudged        bool            `json:"nudged,omitempty"`        // the shopper was asked to confirm
 }
 
 type prepayID struct {
@@ -289,11 +297,6 @@ func (b *books) pay(o *order, now time.Time) {
 	o.PayerFen = max(o.TotalFen-b.settings.PayerDiscountFen, 0)
 	b.index(o)
 	b.save("order", o.OutTradeNo, o)
-}
-
-// certificates answers as to a new merchant: such have a public key and no platform certificate.
-func (s *Server) certificates(*http.Request, []byte) (int, any, *refusal) {
-	return 0, nil, refuse(404, "RESOURCE_NOT_EXISTS", "无可用的平台证书，请在商户平台-API安全申请使用微信支付公钥")
 }
 
 func isLoopbackHost(host string) bool {

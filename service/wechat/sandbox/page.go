@@ -1,10 +1,14 @@
 package sandbox
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,11 +73,37 @@ func pageOrder(o *order, text map[string]string, now time.Time) pagePayment {
 // yuan writes fen as people read money. No arithmetic but division is done on it.
 func yuan(fen int64) string { return fmt.Sprintf("%d.%02d", fen/100, fen%100) }
 
-const indexRows = 50
+// pageMessage is a subscribe message as the front page shows it.
+type pageMessage struct {
+	At, Text string
+}
+
+func pageTold(m *subscribeMessage) pageMessage {
+	var values []string
+	for _, field := range slices.SortedFunc(maps.Keys(m.Values), byNumber) {
+		values = append(values, m.Values[field])
+	}
+	return pageMessage{At: m.At.In(china).Format("01-02 15:04:05"), Text: strings.Join(values, " · ")}
+}
+
+// byNumber orders the fields of a template as WeChat shows them.
+func byNumber(a, b string) int {
+	number := func(field string) int {
+		n, _ := strconv.Atoi(strings.TrimLeft(field, "abcdefghijklmnopqrstuvwxyz_"))
+		return n
+	}
+	return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
+}
+
+const (
+	indexRows     = 50
+	indexMessages = 20
+)
 
 func (s *Server) indexPage(w http.ResponseWriter, r *http.Request) {
 	text := pageText(r)
 	var open, others []pagePayment
+	var told []pageMessage
 	s.books.view(func() {
 		list := s.books.orderList
 		for i := len(list) - 1; i >= 0 && len(open)+len(others) < indexRows; i-- {
@@ -83,8 +113,11 @@ func (s *Server) indexPage(w http.ResponseWriter, r *http.Request) {
 				others = append(others, p)
 			}
 		}
+		for _, m := range slices.Backward(s.books.told[max(0, len(s.books.told)-indexMessages):]) {
+			told = append(told, pageTold(m))
+		}
 	})
-	s.render(w, http.StatusOK, "index.html", map[string]any{"T": text, "Open": open, "Others": others, "AppID": s.keys.AppID, "MchID": s.keys.MchID})
+	s.render(w, http.StatusOK, "index.html", map[string]any{"T": text, "Open": open, "Others": others, "Told": told, "AppID": s.keys.AppID, "MchID": s.keys.MchID})
 }
 
 func (s *Server) cashierPage(w http.ResponseWriter, r *http.Request) {
@@ -125,7 +158,7 @@ var textZH = map[string]string{
 	"expired_title": "支付已超时", "expired_text": "该订单已过支付时间，请返回商家重新下单",
 	"missing_title": "找不到这笔支付", "missing_text": "请回到商家页面重新发起支付",
 	"state_NOTPAY": "待支付", "state_SUCCESS": "支付成功", "state_REFUND": "转入退款", "state_CLOSED": "已关闭", "state_EXPIRED": "已超时",
-	"index_title": "微信支付沙箱", "index_open": "待支付", "index_other": "最近的其他支付", "index_none": "还没有待支付的订单。在商城下单并点击支付后，会出现在这里。",
+	"index_title": "微信支付沙箱", "index_open": "待支付", "index_other": "最近的其他支付", "index_told": "最近的订阅消息", "index_none": "还没有待支付的订单。在商城下单并点击支付后，会出现在这里。",
 	"amount": "金额", "created": "创建时间", "state": "状态", "go": "去支付", "merchant": "商户号", "app": "小程序",
 	"unreachable": "沙箱没有响应，请稍后重试",
 }
@@ -138,7 +171,7 @@ var textEN = map[string]string{
 	"expired_title": "Too late to pay", "expired_text": "The time to pay this order is over; please order again",
 	"missing_title": "No such payment", "missing_text": "Please start the payment in the shop again",
 	"state_NOTPAY": "Open", "state_SUCCESS": "Paid", "state_REFUND": "Refunded", "state_CLOSED": "Closed", "state_EXPIRED": "Expired",
-	"index_title": "WeChat Pay sandbox", "index_open": "Waiting to be paid", "index_other": "Other recent payments", "index_none": "Nothing waits to be paid. Place an order in the shop and tap pay, and it appears here.",
+	"index_title": "WeChat Pay sandbox", "index_open": "Waiting to be paid", "index_other": "Other recent payments", "index_told": "Latest subscribe messages", "index_none": "Nothing waits to be paid. Place an order in the shop and tap pay, and it appears here.",
 	"amount": "Amount", "created": "Created", "state": "State", "go": "Pay", "merchant": "Merchant", "app": "Mini-program",
 	"unreachable": "The sandbox does not answer; please try again",
 }

@@ -8,6 +8,7 @@ import (
 )
 
 const (
+	refundPath   = "/v3/refund/domestic/refunds"
 	maxRefunds   = 50
 	refundWithin = 365 * 24 * time.Hour
 )
@@ -187,10 +188,18 @@ func (s *Server) finishLater(r *refund) {
 	if due.IsZero() {
 		return
 	}
+	longer, abnormal, early := s.chaos.refund(s.known(about{refund: no}, ""))
 	s.work.Go(func() {
-		if s.pause(time.Until(due)) {
-			s.finishRefund(no, result, 1)
+		if !s.pause(time.Until(due)) || !s.held(longer, early, nil) {
+			return
 		}
+		if abnormal {
+			s.finishRefund(no, "ABNORMAL", 1)
+			if !s.held(longer, early, nil) {
+				return
+			}
+		}
+		s.finishRefund(no, result, 1)
 	})
 }
 

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -65,7 +66,7 @@ func (s *Server) signed(h func(r *http.Request, body []byte) (int, any, *refusal
 			s.writeRefusal(w, refused)
 			return
 		}
-		s.writeSigned(w, status, reply)
+		s.writeSigned(w, r, status, reply)
 	}
 }
 
@@ -122,16 +123,17 @@ func signHeader(h http.Header, key *rsa.PrivateKey, serial string, at time.Time,
 	h.Set("Wechatpay-Signature", sign(key, timestamp+"\n"+nonce+"\n"+string(body)+"\n"))
 }
 
-func (s *Server) writeSigned(w http.ResponseWriter, status int, reply any) {
+func (s *Server) writeSigned(w http.ResponseWriter, r *http.Request, status int, reply any) {
 	var body []byte
 	if reply != nil {
 		body = encode(reply)
 	}
-	s.writeSignedRaw(w, status, body)
+	s.writeSignedRaw(w, r, status, body)
 }
 
-func (s *Server) writeSignedRaw(w http.ResponseWriter, status int, body []byte) {
-	signHeader(w.Header(), s.keys.platform, s.keys.PayPublicKeyID, time.Now(), body)
+func (s *Server) writeSignedRaw(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	key, serial := s.signer(cmp.Or(r.Header.Get("Wechatpay-Serial"), "none"))
+	signHeader(w.Header(), key, serial, time.Now(), body)
 	w.Header().Set("Request-Id", strings.ToUpper(randomHex(12)))
 	if len(body) > 0 {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -146,7 +148,7 @@ func (s *Server) writeRefusal(w http.ResponseWriter, r *refusal) {
 		reply["detail"] = r.detail
 	}
 	status := r.status
-	if r.code == "ORDER_PAID" && s.spelling() == "random" && mathrand.IntN(2) == 0 {
+	if r.code == "ORDER_PAID" && s.settings().Spelling == "random" && s.coin() {
 		status = 403 // both are seen
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -157,16 +159,20 @@ func (s *Server) writeRefusal(w http.ResponseWriter, r *refusal) {
 
 // spell writes a code as one generation or another of WeChat's pages has it.
 func (s *Server) spell(code string) string {
-	mode := s.spelling()
-	if mode == "old" || (mode == "random" && mathrand.IntN(2) == 0) {
+	mode := s.settings().Spelling
+	if mode == "old" || (mode == "random" && s.coin()) {
 		return strings.ReplaceAll(code, "_", "")
 	}
 	return code
 }
 
-func (s *Server) spelling() (mode string) {
-	s.books.view(func() { mode = s.books.settings.Spelling })
-	return mode
+// coin falls by chance, or with a seed in the settings as it fell the last time with that seed.
+func (s *Server) coin() bool {
+	seed := s.settings().SpellingSeed
+	if seed == 0 {
+		return mathrand.IntN(2) == 0
+	}
+	return mathrand.New(mathrand.NewPCG(seed, s.tosses.Add(1))).IntN(2) == 0
 }
 
 // encode writes JSON as WeChat does: without HTML escapes and a trailing newline.

@@ -18,6 +18,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,6 +31,9 @@ type Options struct {
 	// ResendScale shortens WeChat's resend schedule (15 s, 15 s, 30 s, 3 min, …, 24 h 4 min
 	// in all). 0 means 1/15: the first resend after one second. It is the setting resend_scale.
 	ResendScale float64
+
+	// PushURL is where message pushes go, the setting push_url; empty: beside the payment callback of the latest order.
+	PushURL string
 }
 
 // Server is one simulated WeChat with one mini-program and one merchant.
@@ -40,8 +44,11 @@ type Server struct {
 	keys     *keyring
 	books    *books
 	faults   faultList
+	chaos    chaos
 	calls    callLog
-	out      *http.Client // carries notifications
+	out      *http.Client  // carries notifications
+	pushURL  string        // what the setting is reset to
+	tosses   atomic.Uint64 // of the coin since the settings were changed
 
 	ctx    context.Context // ends with Stop; releases held requests and waiting deliveries
 	cancel context.CancelFunc
@@ -65,7 +72,7 @@ func New(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	s := &Server{log: opts.Log, out: newNotifier(), listener: listener}
+	s := &Server{log: opts.Log, out: newNotifier(), listener: listener, pushURL: opts.PushURL}
 	if err := s.open(opts); err != nil {
 		listener.Close()
 		return nil, fmt.Errorf("sandbox: %w", err)
@@ -92,6 +99,9 @@ func (s *Server) open(opts Options) (err error) {
 	}
 	if opts.ResendScale > 0 {
 		s.books.settings.ResendScale = opts.ResendScale
+	}
+	if s.pushURL = opts.PushURL; s.pushURL != "" {
+		s.books.settings.PushURL = s.pushURL
 	}
 	return nil
 }
@@ -173,13 +183,22 @@ func (s *Server) wechatEndpoints() []endpoint {
 		get("/cgi-bin/token", s.plainToken),
 		post("/cgi-bin/stable_token", s.stableToken),
 		post("/wxa/business/getuserphonenumber", s.withToken(s.phone)),
+		post("/cgi-bin/message/subscribe/send", s.withToken(s.sendSubscribe)),
+		post("/wxa/msg_sec_check", s.withToken(s.checkText)),
+		post("/wxa/media_check_async", s.withToken(s.checkMedia)),
 		post("/wxa/sec/order/upload_shipping_info", s.withToken(s.uploadShipping)),
 		post("/wxa/sec/order/get_order", s.withToken(s.shippingOrder)),
+		post("/wxa/sec/order/get_order_list", s.withToken(s.shippingOrders)),
+		post("/wxa/sec/order/notify_confirm_receive", s.withToken(s.nudge)),
+		post("/wxa/sec/order/is_trade_managed", s.withToken(s.tradeManaged)),
+		post("/wxa/sec/order/update_order_detail_path", s.withToken(s.setOrderPath)),
+		post("/wxa/sec/order/get_order_detail_path", s.withToken(s.getOrderPath)),
+		post("/cgi-bin/express/delivery/open_msg/get_delivery_list", s.withToken(s.deliveryList)),
 		post("/v3/pay/transactions/jsapi", s.signed(s.prepay)),
 		get("/v3/pay/transactions/out-trade-no/{out_trade_no}", s.signed(s.queryByNo)),
 		post("/v3/pay/transactions/out-trade-no/{out_trade_no}/close", s.signed(s.closeOrder)),
 		get("/v3/pay/transactions/id/{transaction_id}", s.signed(s.queryByID)),
-		post("/v3/refund/domestic/refunds", s.signed(s.createRefund)),
+		post(refundPath, s.signed(s.createRefund)),
 		get("/v3/refund/domestic/refunds/{out_refund_no}", s.signed(s.queryRefund)),
 		get("/v3/certificates", s.signed(s.certificates)),
 		get("/v3/bill/tradebill", s.signed(s.tradeBill)),

@@ -41,8 +41,13 @@ func (s *Server) uploadShipping(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	code, message := body.refusal()
+	var shipped push
 	if code == 0 {
-		err := s.books.change(func() { code, message = s.books.ship(body, raw, time.Now()) })
+		err := s.books.change(func() {
+			if code, message = s.books.ship(body, time.Now()); code == 0 {
+				shipped = s.shippedPush(s.books.shippingOf(body))
+			}
+		})
 		if err != nil {
 			code, message = -1, "system error"
 		}
@@ -51,6 +56,7 @@ func (s *Server) uploadShipping(w http.ResponseWriter, r *http.Request) {
 		miniRefusal(w, code, message)
 		return
 	}
+	s.push(shipped)
 	miniReply(w, map[string]any{"errcode": 0, "errmsg": "ok"})
 }
 
@@ -86,18 +92,25 @@ func (b *shippingBody) refusal() (int, string) {
 	return 0, ""
 }
 
-func (b *books) ship(body shippingBody, raw []byte, now time.Time) (int, string) {
-	o := b.orders[body.OrderKey.OutTradeNo]
+// shippingOf finds the order that an upload names; nil if there is none.
+func (b *books) shippingOf(body shippingBody) *order {
 	if body.OrderKey.Type == 2 {
-		o = b.orders[b.transactions[body.OrderKey.TransactionID]]
+		return b.orders[b.transactions[body.OrderKey.TransactionID]]
 	}
+	return b.orders[body.OrderKey.OutTradeNo]
+}
+
+// ship takes an upload. An order that is not finished may be uploaded again and again;
+// once it is, there is one correction.
+func (b *books) ship(body shippingBody, now time.Time) (int, string) {
+	o := b.shippingOf(body)
 	uploaded, _ := time.Parse(time.RFC3339, body.UploadTime)
 	body.UploadTime = ""
 	same := json.RawMessage(encode(body))
 	switch {
 	case o == nil || !o.paid() || b.settings.ShippingLag:
 		return 10060001, "pay order not exist"
-	case o.State == stateRefund && b.refundedFen(o) == o.TotalFen:
+	case b.shippingState(o) >= 3:
 		return 10060004, "order cannot be shipped"
 	case o.OpenID != body.Payer.OpenID:
 		return 10060031, "openid is not the payer's"
@@ -105,37 +118,49 @@ func (b *books) ship(body shippingBody, raw []byte, now time.Time) (int, string)
 		return 10060023, "shipping info not changed"
 	case o.Shipped > 0 && !uploaded.After(o.ShippedAt):
 		return 268485216, "upload_time is not newer than the former"
-	case o.Shipped >= 2:
+	case o.Corrected && (o.Finished || b.settings.ShippingSplitCounts):
 		return 10060003, "the one correction was used"
+	}
+	o.Corrected = o.Corrected || o.Finished || o.Shipped > 0 && b.settings.ShippingSplitCounts
+	o.Finished = body.DeliveryMode == 1 || body.IsAllDelivered
+	if o.Finished {
+		o.FinishedTimes++
 	}
 	o.Shipped, o.Shipping, o.ShippedAt = o.Shipped+1, same, uploaded
 	b.save("order", o.OutTradeNo, o)
 	return 0, ""
 }
 
+// shippingKey names an order in the interfaces that ask about one.
+type shippingKey struct {
+	TransactionID string `json:"transaction_id"`
+	MchID         string `json:"merchant_id"`
+	OutTradeNo    string `json:"merchant_trade_no"`
+}
+
+// shippingSeen finds an order that shipping management sees; nil if it does not.
+func (b *books) shippingSeen(key shippingKey) *order {
+	o := b.orders[key.OutTradeNo]
+	if key.TransactionID != "" {
+		o = b.orders[b.transactions[key.TransactionID]]
+	}
+	if o == nil || !o.paid() || b.settings.ShippingLag {
+		return nil
+	}
+	return o
+}
+
 // shippingOrder serves get_order.
 func (s *Server) shippingOrder(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		TransactionID string `json:"transaction_id"`
-		MchID         string `json:"merchant_id"`
-		OutTradeNo    string `json:"merchant_trade_no"`
-	}
-	if json.Unmarshal(bodyOf(r), &body) != nil {
+	var key shippingKey
+	if json.Unmarshal(bodyOf(r), &key) != nil {
 		miniRefusal(w, 47001, "data format error")
 		return
 	}
 	var reply map[string]any
 	s.books.view(func() {
-		o := s.books.orders[body.OutTradeNo]
-		if body.TransactionID != "" {
-			o = s.books.orders[s.books.transactions[body.TransactionID]]
-		}
-		if o != nil && o.paid() && !s.books.settings.ShippingLag {
-			reply = map[string]any{
-				"transaction_id": o.TransactionID, "merchant_trade_no": o.OutTradeNo, "merchant_id": s.keys.MchID,
-				"description": o.Description, "paid_amount": o.TotalFen, "openid": o.OpenID,
-				"trade_create_time": o.CreatedAt.Unix(), "pay_time": o.PaidAt.Unix(), "order_state": s.books.shippingState(o),
-			}
+		if o := s.books.shippingSeen(key); o != nil {
+			reply = s.shippingView(o)
 		}
 	})
 	if reply == nil {
@@ -145,12 +170,44 @@ func (s *Server) shippingOrder(w http.ResponseWriter, r *http.Request) {
 	miniReply(w, map[string]any{"errcode": 0, "errmsg": "ok", "order": reply})
 }
 
-// shippingState is 1 to ship, 2 shipped, 5 refunded.
+// shippingView is an order as shipping management shows it.
+func (s *Server) shippingView(o *order) map[string]any {
+	reply := map[string]any{
+		"transaction_id": o.TransactionID, "merchant_trade_no": o.OutTradeNo, "merchant_id": s.keys.MchID,
+		"description": o.Description, "paid_amount": o.TotalFen, "openid": o.OpenID, "in_complaint": false,
+		"trade_create_time": o.CreatedAt.Unix(), "pay_time": o.PaidAt.Unix(), "order_state": s.books.shippingState(o),
+	}
+	var body shippingBody
+	if o.Shipped == 0 || json.Unmarshal(o.Shipping, &body) != nil {
+		return reply
+	}
+	list := make([]map[string]any, len(body.ShippingList))
+	for i, p := range body.ShippingList {
+		list[i] = map[string]any{
+			"tracking_no": p.TrackingNo, "express_company": p.ExpressCompany, "goods_desc": p.ItemDesc, "upload_time": o.ShippedAt.Unix(),
+			"contact": map[string]any{"consignor_contact": p.Contact.Consignor, "receiver_contact": p.Contact.Receiver},
+		}
+	}
+	reply["shipping"] = map[string]any{
+		"delivery_mode": body.DeliveryMode, "logistics_type": body.LogisticsType, "finish_shipping": o.Finished,
+		"finish_shipping_count": o.FinishedTimes, "goods_desc": o.Description, "shipping_list": list,
+	}
+	return reply
+}
+
+// shippingState is 1 to ship, 2 shipped, 3 received, 4 completed, 5 refunded, 6 received
+// while the money waits. An order of which a part was uploaded is still to ship.
 func (b *books) shippingState(o *order) int {
 	switch {
 	case o.State == stateRefund && b.refundedFen(o) == o.TotalFen:
 		return 5
-	case o.Shipped > 0:
+	case !o.SettledAt.IsZero():
+		return 4
+	case !o.ReceivedAt.IsZero() && o.Unsettled:
+		return 6
+	case !o.ReceivedAt.IsZero():
+		return 3
+	case o.Finished:
 		return 2
 	}
 	return 1

@@ -1,0 +1,31 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE TABLE `reviews` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `merchant_id` bigint NOT NULL,
+  `order_id` bigint NOT NULL,
+  `line_id` bigint DEFAULT NULL,
+  `product_id` bigint NOT NULL,
+  `shopper_id` bigint NOT NULL,
+  `specs` text NOT NULL,
+  `rating` bigint NOT NULL,
+  `content` varchar(500) COLLATE utf8mb4_unicode_520_ci NOT NULL,
+  `pictures` text NOT NULL,
+  `pictured` tinyint(1) NOT NULL,
+  `state` varchar(16) NOT NULL,
+  `answer` varchar(500) COLLATE utf8mb4_unicode_520_ci NOT NULL,
+  `answered_at` bigint NOT NULL,
+  `answered_by` varchar(64) NOT NULL,
+  `version` bigint NOT NULL,
+  `created_at` bigint NOT NULL,
+  `updated_at` bigint NOT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `uk_reviews_line` (`line_id`),
+  KEY `ix_reviews_product` (`product_id`,`state`,`created_at`),
+  KEY `ix_reviews_rating` (`product_id`,`state`,`rating`,`created_at`),
+  KEY `ix_reviews_pictured` (`product_id`,`state`,`pictured`,`created_at`),
+  KEY `ix_reviews_merchant` (`merchant_id`,`created_at`),
+  KEY `ix_reviews_merchant_state` (`merchant_id`,`state`,`created_at`),
+  KEY `ix_reviews_unanswered` (`merchant_id`,`answered_at`,`created_at`),
+  KEY `ix_reviews_shopper` (`shopper_id`,`created_at`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX `ix_refunds_ended` ON `refunds` (`ended_at`);

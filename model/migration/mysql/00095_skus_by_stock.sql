@@ -1,0 +1,4 @@
+-- The overview lists a merchant's SKUs of which little is left.
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX `ix_skus_merchant_stock` ON `skus` (`merchant_id`, `stock`);

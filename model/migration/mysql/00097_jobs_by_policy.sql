@@ -1,0 +1,3 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX `ix_jobs_policy` ON `jobs` (`policy_id`);

@@ -1,0 +1,4 @@
+-- Re-timings are jobs like the others.
+-- +goose NO TRANSACTION
+-- +goose Up
+DROP TABLE `retime_jobs`;

@@ -1,0 +1,3 @@
+-- Where the goods of an after-sale go back to, as the merchant said when it approved it; NULL where nothing was said.
+-- +goose Up
+ALTER TABLE aftersales ADD COLUMN return_to text DEFAULT NULL;

@@ -1,0 +1,5 @@
+//go:build failpoint
+
+package outside
+
+func init() { Watch() }

@@ -1,0 +1,53 @@
+// WeChat's bills: a day is compared, what differs leads to its anomaly, and a bill that was put right clears it up.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch } from "../../e2e/browser.js";
+import { admin, buy, caller, serve, shopper, until } from "../../e2e/shop.js";
+import { panel } from "./panel.js";
+
+let shop, browser, api, sandbox;
+before(async () => {
+  [shop, browser] = await Promise.all([serve(), launch()]);
+  api = await admin(shop);
+  sandbox = caller(shop.sandbox);
+});
+after(async () => {
+  await browser?.close();
+  await shop?.stop();
+});
+
+// The day that it is in China now, of which WeChat makes the bills.
+const today = () => new Intl.DateTimeFormat("en-CA", { timeZone: "Asia/Shanghai", dateStyle: "short" }).format(new Date());
+
+async function paid(name) {
+  const person = await shopper(shop, name);
+  const { order, prepay } = await buy(person);
+  await sandbox("POST", "/sandbox/pay", { prepay_id: prepay });
+  return until("the order is paid", async () => {
+    const now = await person("GET", `/api/v1/orders/${order.no}`);
+    return now.status === "paid" && now;
+  });
+}
+
+test("a day is reconciled: a payment that WeChat has as another amount is found", async () => {
+  const day = today();
+  const [right, wrong] = [await paid("billed"), await paid("billed-otherwise")];
+  await sandbox("POST", "/sandbox/settings", {
+    bill_today: true,
+    bill_edits: [{ out_trade_no: wrong.out_trade_no, set: { 订单金额: "0.01" } }],
+  });
+  await panel(browser, shop, "/bills", async (page) => {
+    const picker = page.getByRole("combobox", { name: "选择日期" });
+    await picker.fill(day);
+    await picker.press("Enter");
+    await page.getByRole("button", { name: "对账某一天" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "对账某一天" }).click();
+    await page.waitForURL(new RegExp(`/bills/${day}$`));
+    await page.getByText("已对账", { exact: true }).waitFor();
+    const total = (right.payable_fen + 1) / 100;
+    await page.getByText(`¥${total.toLocaleString("en", { minimumFractionDigits: 2 })}`, { exact: true }).waitFor();
+    await page.getByRole("row").filter({ hasText: "¥0.01" }).getByRole("link", { name: "查看异常" }).click();
+    await page.getByRole("link", { name: wrong.no }).waitFor();
+  });
+  assert.equal((await api("GET", `/api/admin/v1/bills/${day}`)).differences.total, 1);
+});

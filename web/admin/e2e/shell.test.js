@@ -1,0 +1,62 @@
+// Logging in and out, the menu, the language, the theme, pages that do not exist.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch } from "../../e2e/browser.js";
+import { serve } from "../../e2e/shop.js";
+import { accessible, gallery, panel, pictured, settled } from "./panel.js";
+
+let shop, browser;
+before(async () => {
+  [shop, browser] = await Promise.all([serve(), launch()]);
+});
+after(async () => {
+  await browser?.close();
+  await shop?.stop();
+});
+
+test("whoever is not logged in comes to the page they wanted after the login", async () => {
+  await panel(
+    browser,
+    shop,
+    "/no-such-page?a=1",
+    async (page) => {
+      await page.waitForURL(/\/admin\/login\?next=/);
+      await accessible(page);
+      await page.getByLabel("用户名").fill("admin");
+      await page.getByLabel("密码", { exact: true }).fill("pass-for-browser-tests");
+      await page.getByRole("button", { name: "登录", exact: true }).click();
+      await page.waitForURL(/\/admin\/no-such-page\?a=1$/);
+      await page.getByText("没有这个页面").waitFor();
+      await page.getByRole("button", { name: "账号" }).click();
+      await page.getByRole("menuitem", { name: "退出登录" }).click();
+      await page.waitForURL(/\/admin\/login/);
+    },
+    { token: "" },
+  );
+});
+
+test("language and theme are switched and kept", async () => {
+  await panel(browser, shop, "/", async (page) => {
+    await page.getByRole("button", { name: "English" }).click();
+    await page.getByRole("link", { name: "Overview" }).waitFor();
+    await page.getByRole("button", { name: /Theme/ }).click();
+    await page.reload();
+    await page.getByRole("link", { name: "Overview" }).waitFor();
+    assert.ok(await page.evaluate(() => document.documentElement.classList.contains("dark")));
+    assert.equal(await page.evaluate(() => document.documentElement.lang), "en");
+    await settled(page);
+  });
+});
+
+test("/ focuses the search", async () => {
+  await panel(browser, shop, "/", async (page) => {
+    await settled(page);
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("aria-label")), "搜索");
+  });
+});
+
+test("pictures", pictured, async () => {
+  await gallery(browser, shop, "/login", "login", undefined, { token: "" });
+  await gallery(browser, shop, "/no-such-page", "not-found");
+});

@@ -1,0 +1,24 @@
+import { AlarmClock } from "@element-plus/icons-vue";
+import { defineSection } from "../section";
+
+export default defineSection({
+  routes: [
+    {
+      path: "/policies",
+      name: "policies",
+      component: () => import("./PoliciesPage.vue"),
+      meta: { permission: "timeout:read", title: "policies.title" },
+    },
+    {
+      path: "/policies/new",
+      component: () => import("./NewPolicyPage.vue"),
+      meta: { permission: "timeout:write", title: "policies.new" },
+    },
+    {
+      path: "/policies/:id(\\d+)",
+      component: () => import("./PolicyPage.vue"),
+      meta: { permission: "timeout:read", title: "policies.one" },
+    },
+  ],
+  nav: [{ group: "money", order: 20, to: "/policies", title: "policies.title", icon: AlarmClock, permission: "timeout:read" }],
+});
