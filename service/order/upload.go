@@ -185,14 +185,18 @@ func (s *Service) uploadTaken(ctx context.Context, up *upload) error {
 	return s.inUpload(ctx, up.id, func(tx *store.Tx, u *model.ShippingUpload) error {
 		now := s.Now()
 		set := map[string]any{"updated_at": now}
-		if up.at > u.SentAt { // an answer that was overtaken by that to a later call changes nothing
+		overtaken, waited := up.at <= u.SentAt, u.Revision == up.revision && u.State == model.UploadWaiting
+		if overtaken && !waited { // by the answer to a later call
+			return nil
+		}
+		if !overtaken {
 			set["sent_at"], set["sent_hash"], set["split"], set["finished"], set["uploaded_at"] = up.at, up.hash, up.info.Split, up.finished, now
 			if u.Finished && u.SentHash != up.hash {
 				set["corrections"] = u.Corrections + 1
 			}
 		}
 		to := u.State
-		if u.Revision == up.revision && u.State == model.UploadWaiting {
+		if waited {
 			to, set["next_at"], set["error"] = model.UploadDone, nil, ""
 			if err := moveParcels(tx, up.parcels, model.ParcelUploaded, now); err != nil {
 				return err

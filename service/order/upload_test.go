@@ -506,6 +506,30 @@ func TestT72_EveryCarriersCodeIsUploaded(t *testing.T) {
 	})
 }
 
+// The answer of a call that another replica's has overtaken is no failure, not even within the same millisecond.
+func TestAnUploadsAnswerComesTwice(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o := tl.paid()
+		tl.mustShip(o, parcel("YTO", "YT1"))
+		up, err := tl.claimUpload(t.Context(), o.ID, tl.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tl.callUpload(t.Context(), up); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := tl.uploadTaken(t.Context(), up); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if u := tl.upload(o); u.State != model.UploadDone || u.Corrections != 0 || u.SentHash != up.hash {
+			t.Errorf("upload %+v", u)
+		}
+		tl.audited()
+	})
+}
+
 // Eight replicas find the upload due at once while the rest is shipped: WeChat ends up with everything, and nothing is corrected.
 func TestUploadsAtOnce(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
