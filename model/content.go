@@ -54,5 +54,5 @@ type MediaCheck struct {
 	HoldID    int64  `gorm:"not null"`         // 0 while only the verdict is known
 	Suggest   string `gorm:"size:16;not null"` // WeChat's, or "failed"; empty while there is none
 	Label     int    `gorm:"not null"`
-	CreatedAt Time   `gorm:"not null;autoCreateTime:false"`
+	CreatedAt Time   `gorm:"not null;autoCreateTime:false;index:ix_media_checks_created"`
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/tidemall/tidemall/service/order"
 	"github.com/tidemall/tidemall/service/payment/reconcile"
 	"github.com/tidemall/tidemall/service/policy"
+	"github.com/tidemall/tidemall/service/retention"
 	"github.com/tidemall/tidemall/service/review"
 	"github.com/tidemall/tidemall/service/shipping"
 	"github.com/tidemall/tidemall/service/shop"
@@ -84,6 +85,7 @@ type App struct {
 
 	private *file.Private
 	worker  *job.Runner
+	cleaner *retention.Cleaner
 
 	node  string // this process among the replicas
 	parts []part // in the order of their start
@@ -153,8 +155,9 @@ func (a *App) wire(ctx context.Context) error {
 	a.Carts, a.Coupons, a.Shipping = cart.New(s, now), coupon.New(s, now), shipping.New(s, now)
 	a.Policies = policy.New(s, now, log)
 	a.Settings = &shop.Service{Store: s, Now: now, Pictures: a.Files}
-	a.Changes = changelog.New(changelog.Deps{Store: s, Now: now, Log: log, Days: cfg.Admin.ChangeLogDays})
+	a.Changes = changelog.New(s)
 	a.wireOrders()
+	a.cleaner = retention.New(retention.Deps{Store: s, Now: now, Log: log, Rules: a.retention()})
 	a.registerEffects()
 	if err := a.registerKinds(); err != nil {
 		return err
@@ -233,8 +236,7 @@ func (a *App) Start(ctx context.Context) error {
 		{"jobs", a.worker.Start, a.worker.Stop},
 		{"order centre", a.Centre.Start, a.Centre.Stop},
 		{"tails of phone numbers", a.Tails.Start, a.Tails.Stop},
-		{"change log", a.Changes.Start, func(context.Context) error { a.Changes.Stop(); return nil }},
-		{"old subscribe messages", a.Notices.Start, func(context.Context) error { a.Notices.Stop(); return nil }},
+		{"removal of old rows", a.cleaner.Start, a.cleaner.Stop},
 	} {
 		if err := step.start(ctx); err != nil {
 			return fmt.Errorf("starting %s: %w", step.name, err)

@@ -1,9 +1,7 @@
 package changelog_test
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -169,7 +167,7 @@ func TestListIsNarrowedAndReadOn(t *testing.T) {
 		add(3, 3, 6, "post", "order", "T3", 200)
 		add(4, 3, 5, "post", "sku", "7", 300)
 		add(5, 9, 0, "post", "bill", "2026-01-31", 400)
-		log := changelog.New(changelog.Deps{Store: s, Now: func() model.Time { return now }})
+		log := changelog.New(s)
 		for _, c := range []struct {
 			name string
 			f    changelog.Filter
@@ -209,21 +207,4 @@ func read(t *testing.T, log *changelog.Service, f changelog.Filter) (ids []int64
 		}
 		after = *next
 	}
-}
-
-func TestOldEntriesAreRemoved(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		const day = model.Time(24 * 60 * 60 * 1000)
-		for _, at := range []model.Time{now - 31*day, now - 30*day, now} {
-			if err := s.Read(t.Context()).Create(&model.AdminChange{CreatedAt: at}).Error; err != nil {
-				t.Fatal(err)
-			}
-		}
-		log := changelog.New(changelog.Deps{Store: s, Now: func() model.Time { return now }, Log: slog.New(slog.DiscardHandler), Days: 30})
-		if err := log.Start(context.WithoutCancel(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(log.Stop)
-		storetest.Await(t, 10_000_000_000, "the removal of the oldest entry", func() bool { return len(rows(t, s)) == 2 })
-	})
 }

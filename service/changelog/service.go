@@ -2,7 +2,6 @@ package changelog
 
 import (
 	"context"
-	"log/slog"
 
 	"gorm.io/gorm"
 
@@ -10,24 +9,11 @@ import (
 	"github.com/tidemall/tidemall/service/store"
 )
 
-// Service reads the change log and removes what is too old.
-type Service struct {
-	Deps
-
-	cleaner cleaner
-}
-
-// Deps is what the service needs.
-type Deps struct {
-	Store *store.Store
-	Now   func() model.Time
-	Log   *slog.Logger
-	// Days is how long entries are kept; 0: for ever.
-	Days int
-}
+// Service reads the change log.
+type Service struct{ store *store.Store }
 
 // New returns the service.
-func New(d Deps) *Service { return &Service{Deps: d} }
+func New(s *store.Store) *Service { return &Service{store: s} }
 
 // Filter says which entries a list has; zero fields mean all.
 type Filter struct {
@@ -63,8 +49,8 @@ func (f Filter) index() string {
 // same at any depth.
 func (s *Service) List(ctx context.Context, f Filter, after store.Cursor, limit int) ([]model.AdminChange, *store.Cursor, error) {
 	var rows []model.AdminChange
-	q := f.narrow(s.Store.Read(ctx).Model(&model.AdminChange{}))
-	if err := s.Store.After(q, "admin_changes", f.index(), after).Limit(limit + 1).Find(&rows).Error; err != nil {
+	q := f.narrow(s.store.Read(ctx).Model(&model.AdminChange{}))
+	if err := s.store.After(q, "admin_changes", f.index(), after).Limit(limit + 1).Find(&rows).Error; err != nil {
 		return nil, nil, store.Classify(err)
 	}
 	rows, next := store.Cut(rows, limit, func(r model.AdminChange) store.Cursor { return store.Cursor{At: r.CreatedAt, ID: r.ID} })

@@ -3,6 +3,7 @@ package content
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/store"
@@ -46,6 +47,9 @@ func (s *Service) submit(ctx context.Context, h *model.ContentHold) error {
 		return s.judged(tx, check)
 	})
 }
+
+// CheckRetention is how long checks of pictures are kept: many times as long as their holds wait for WeChat.
+const CheckRetention = 30 * 24 * time.Hour
 
 // Pushes are what holds do about WeChat's message pushes, by the name of the event. Each runs in the transaction that marks the
 // push as taken.

@@ -40,10 +40,10 @@ type Deps struct {
 }
 
 // Service is safe for concurrent use; many replicas may run over one database.
-type Service struct {
-	Deps
-	cleaner cleaner
-}
+type Service struct{ Deps }
 
-// New returns the service. Old messages are removed between Start and Stop.
+// Retention is how long messages to shoppers are kept after what they told of. One that still waits then has long been of no use.
+const Retention = 90 * 24 * time.Hour
+
+// New returns the service.
 func New(d Deps) *Service { return &Service{Deps: d} }

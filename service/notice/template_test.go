@@ -4,7 +4,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -138,29 +137,6 @@ func TestTemplateVersions(t *testing.T) {
 			if want := map[bool]int{true: 1, false: 0}[version != 2]; offered() != want {
 				t.Errorf("version %d: %d templates are on, want %d", version, offered(), want)
 			}
-		}
-	})
-}
-
-// What is older than 90 days goes, in batches, whatever became of it; the rest stays.
-func TestOldMessagesGo(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
-		rows := make([]model.SubscribeMessage, 2300)
-		for i := range rows {
-			age := Retention + time.Duration(i)*time.Second
-			if i < 3 {
-				age = Retention - time.Duration(i)*time.Hour
-			}
-			rows[i] = model.SubscribeMessage{Event: EventPaid, Key: "k:" + strings.Repeat("x", i%7) + string(rune('一'+i)), MerchantID: 1, OrderID: 11, State: model.NoticeSent, CreatedAt: d.Now().Add(-age)}
-		}
-		if err := d.Store.Read(t.Context()).CreateInBatches(rows, 200).Error; err != nil {
-			t.Fatal(err)
-		}
-		if err := d.clean(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if left := d.rows(); len(left) != 3 || left[2].ID != rows[2].ID {
-			t.Errorf("%d messages are left, want the 3 younger ones", len(left))
 		}
 	})
 }

@@ -2,10 +2,14 @@ package payment
 
 import (
 	"context"
+	"time"
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/store"
 )
+
+// PushRetention is how long a push is known to have been taken. One that comes again later is refused for its age.
+const PushRetention = 30 * 24 * time.Hour
 
 // Inbox makes WeChat's message pushes single-use: the row with the push's id and its effect are one transaction, so a push
 // whose effect failed can be sent again and one that had its effect cannot.

@@ -1,0 +1,3 @@
+-- Has the checks in the order in which they are removed.
+-- +goose Up
+CREATE INDEX ix_media_checks_created ON media_checks(created_at);
