@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { launch } from "../../e2e/browser.js";
 import { admin, buy, caller, serve, shopper, until } from "../../e2e/shop.js";
-import { panel } from "./panel.js";
+import { gallery, panel } from "./panel.js";
 
 let shop, browser, api, sandbox;
 before(async () => {
@@ -29,12 +29,15 @@ async function paid(name) {
   });
 }
 
-test("a day is reconciled: a payment that WeChat has as another amount is found", async () => {
+test("a day is reconciled: a payment that WeChat has as another amount is found, and one that WeChat alone knows of", async () => {
   const day = today();
   const [right, wrong] = [await paid("billed"), await paid("billed-otherwise")];
   await sandbox("POST", "/sandbox/settings", {
     bill_today: true,
-    bill_edits: [{ out_trade_no: wrong.out_trade_no, set: { 订单金额: "0.01" } }],
+    bill_edits: [
+      { out_trade_no: wrong.out_trade_no, set: { 订单金额: "0.01" } },
+      { out_trade_no: "FOREIGN0001", add: true },
+    ],
   });
   await panel(browser, shop, "/bills", async (page) => {
     const picker = page.getByRole("combobox", { name: "选择日期" });
@@ -44,10 +47,16 @@ test("a day is reconciled: a payment that WeChat has as another amount is found"
     await page.getByRole("dialog").getByRole("button", { name: "对账某一天" }).click();
     await page.waitForURL(new RegExp(`/bills/${day}$`));
     await page.getByText("已对账", { exact: true }).waitFor();
-    const total = (right.payable_fen + 1) / 100;
+    // The wrong one counts as the 0.01 of the bill, the foreign one as the yuan that the sandbox made up.
+    const total = (right.payable_fen + 1 + 100) / 100;
     await page.getByText(`¥${total.toLocaleString("en", { minimumFractionDigits: 2 })}`, { exact: true }).waitFor();
     await page.getByRole("row").filter({ hasText: "¥0.01" }).getByRole("link", { name: "查看异常" }).click();
     await page.getByRole("link", { name: wrong.no }).waitFor();
+    await page.goBack();
+    await page.getByRole("row").filter({ hasText: "42000FOREIGN0001" }).getByRole("link", { name: "查看异常" }).click();
+    await page.getByText("42000FOREIGN0001").first().waitFor();
   });
-  assert.equal((await api("GET", `/api/admin/v1/bills/${day}`)).differences.total, 1);
+  assert.equal((await api("GET", `/api/admin/v1/bills/${day}`)).differences.total, 2);
+  await gallery(browser, shop, `/bills/${day}`, "bill");
+  await gallery(browser, shop, "/bills", "bills");
 });

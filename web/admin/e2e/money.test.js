@@ -93,21 +93,6 @@ test("messages are listed with what they say", async () => {
   });
 });
 
-test("a day of bills is compared, and differs by what WeChat alone knows of", async () => {
-  const day = new Date(Date.now() - 2 * 86_400_000).toLocaleDateString("sv-SE", { timeZone: "Asia/Shanghai" });
-  await sandbox("POST", "/sandbox/settings", { bill_edits: [{ out_trade_no: "FOREIGN0001", add: true }] });
-  await api("POST", `/api/admin/v1/bills/${day}/run`);
-  await until("the day is compared", async () => (await api("GET", `/api/admin/v1/bills/${day}`)).status === "compared");
-  await panel(browser, shop, `/bills/${day}`, async (page) => {
-    const row = page.getByRole("row").filter({ hasText: "42000FOREIGN0001" });
-    await row.getByRole("link").click();
-    await page.waitForURL(/anomalies\/\d+$/);
-    await page.getByText("42000FOREIGN0001").first().waitFor();
-  });
-  await gallery(browser, shop, `/bills/${day}`, "bill");
-  await gallery(browser, shop, "/bills", "bills");
-});
-
 test("pictures", pictured, async () => {
   const { list } = await api("GET", "/api/admin/v1/anomalies?status=resolved");
   for (const [path, name] of [
