@@ -59,9 +59,15 @@ export async function shoot(page, name) {
   await page.screenshot({ path: `${shots}${name}.png` });
 }
 
+// Waits until no colour or place is on its way to another.
+export async function still(page) {
+  await page.waitForFunction(() => !document.getAnimations().some((a) => a instanceof CSSTransition));
+}
+
 // What axe finds serious or critical, and whether anything is wider than the page. It is evaluated from outside the page, which
 // the page's own policy about scripts does not concern.
 export async function troubles(page, rules = {}) {
+  await still(page); // a colour half way to another may contrast too little
   await page.evaluate(axe);
   const { violations } = await page.evaluate((options) => globalThis.axe.run(document, options), { resultTypes: ["violations"], rules });
   const found = violations

@@ -1,6 +1,6 @@
 // The panel in a real browser: logged in, watched for errors.
 import assert from "node:assert/strict";
-import { troubles, visit, widths } from "../../e2e/browser.js";
+import { still, troubles, visit, widths } from "../../e2e/browser.js";
 import { admin, onServers } from "../../e2e/shop.js";
 import { mkdir } from "node:fs/promises";
 
@@ -99,7 +99,7 @@ export async function gallery(browser, shop, path, name, prepare = async () => {
           await page.setViewportSize(widths[size]);
           await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
           await page.waitForFunction((dark) => document.documentElement.classList.contains("dark") === dark, scheme === "dark");
-          await page.waitForFunction(() => !document.getAnimations().some((a) => a instanceof CSSTransition));
+          await still(page);
           await page.screenshot({ path: `${shots}${name}-${size}-${scheme}-${language}.png` });
           await (read ? accessible(page) : fits(page));
         }
