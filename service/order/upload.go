@@ -219,6 +219,9 @@ func (s *Service) uploadFailed(ctx context.Context, up *upload, cause error) tim
 		if givenUp(cause, now.Sub(u.WantedAt)) {
 			return s.refuseUpload(tx, u, up.parcels, cause, now)
 		}
+		if u.NextAt != nil && *u.NextAt == next { // another call failed within this millisecond
+			return nil
+		}
 		return s.moveUpload(tx, u, u.State, map[string]any{"next_at": next, "error": cutText(cause.Error(), 255), "updated_at": now})
 	})
 	switch {

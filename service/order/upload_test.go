@@ -506,8 +506,8 @@ func TestT72_EveryCarriersCodeIsUploaded(t *testing.T) {
 	})
 }
 
-// The answer of a call that another replica's has overtaken is no failure, not even within the same millisecond.
-func TestAnUploadsAnswerComesTwice(t *testing.T) {
+// What a call came to is no failure where another replica's came to the same within the same millisecond.
+func TestUploadsThatEndAlike(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.paid()
 		tl.mustShip(o, parcel("YTO", "YT1"))
@@ -517,6 +517,12 @@ func TestAnUploadsAnswerComesTwice(t *testing.T) {
 		}
 		if err := tl.callUpload(t.Context(), up); err != nil {
 			t.Fatal(err)
+		}
+		silent := &wechat.Error{Kind: wechat.KindUnknown}
+		for range 2 {
+			if got := tl.uploadFailed(t.Context(), up, silent); got.String() == "failed" {
+				t.Fatal(got.Err())
+			}
 		}
 		for range 2 {
 			if err := tl.uploadTaken(t.Context(), up); err != nil {
