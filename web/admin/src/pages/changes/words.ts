@@ -1,16 +1,12 @@
 import { money, time } from "@/format";
 import { i18n, t } from "@/i18n";
+import { verbs } from "./verbs";
 
 const known = (key: string) => i18n.global.te(key) || i18n.global.te(key, "zh");
 
-/** The verb of an operation by its id, such as admin-post-orders-by-no-close: its last word if it is one, else by the method. */
+/** The verb of an operation by its id, such as admin-post-orders-by-no-close; of one that the API has no more, that something changed. */
 export function verbOf(action: string): string {
-  const words = action.split("-");
-  const last = words.at(-1) ?? "";
-  const key = `changes.verbs.${last}`;
-  if (words.length > 3 && known(key)) return t(key);
-  const method = words.find((w) => ["post", "put", "delete"].includes(w));
-  return t(`changes.verbs.${(method ?? "put").toUpperCase()}`);
+  return t(`changes.verbs.${(verbs as Record<string, string>)[action] ?? "change"}`);
 }
 
 export function kindOf(kind: string): string {
