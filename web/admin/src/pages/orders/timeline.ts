@@ -23,7 +23,7 @@ function title(m: Moment): string {
   const amount = m.amount_fen === undefined ? "" : money(m.amount_fen);
   if (m.kind === "event") {
     if (m.details?.from === undefined) return t("orders.moment.placed");
-    return t(`orders.moment.event.${m.details.from === "paid" && m.status === "paid" ? "paidAgain" : m.status}`);
+    return t(`orders.moment.event.${m.details.from === m.status ? "changed" : m.status}`);
   }
   if (m.kind === "remark" && !m.reason) return t("orders.moment.remark_cleared");
   if (m.kind === "parcel") {
@@ -33,16 +33,34 @@ function title(m: Moment): string {
   return t(`orders.moment.${m.kind}`, { amount, status, topic: m.reason ?? "" });
 }
 
+// Reasons of events that tell something of their own, and what it is, by its place.
+const telling: Record<string, { form: RegExp; says: (found: string[]) => Record<string, string> }> = {
+  price: { form: /^price (\d+) → (\d+) fen$/, says: ([was, now]) => ({ was: money(Number(was)), now: money(Number(now)) }) },
+  refunded: { form: /^refunded (\d+) fen as (\S+)$/, says: ([fen, no = ""]) => ({ amount: money(Number(fen)), no }) },
+  retimed: { form: /^deadline moved by version (\d+) of policy (\d+)$/, says: ([version = "", policy = ""]) => ({ version, policy }) },
+  parcel: {
+    form: /^parcel (\d+) is (\S*) (\S*), was (\S*) (\S*)$/,
+    says: ([id = "", carrier, no, carrierWas, noWas]) => ({ id, now: `${carrier} ${no}`, was: `${carrierWas} ${noWas}` }),
+  },
+};
+
+/** Why an event happened, as the server wrote it, in the panel's language; a reason that the panel does not know stays as it is. */
+export function eventReason(said: string): string {
+  for (const [key, { form, says }] of Object.entries(telling)) {
+    const found = form.exec(said);
+    if (found) return t(`orders.told.${key}`, says(found.slice(1)));
+  }
+  const key = `orders.reason.${said}`;
+  if (i18n.global.te(key)) return t(key);
+  const close = `words.closeReason.${said}`;
+  return i18n.global.te(close) ? t(close) : said;
+}
+
 function reason(m: Moment): string | undefined {
   if (m.kind === "message") return undefined;
-  if (m.kind === "anomaly") return String(m.details?.detail ?? "");
-  if (m.kind !== "event") return m.reason;
-  const price = /^price (\d+) → (\d+) fen$/.exec(m.reason ?? "");
-  if (price) return t("orders.reason.price", { was: money(Number(price[1])), now: money(Number(price[2])) });
-  const key = `orders.reason.${m.reason ?? ""}`;
-  if (i18n.global.te(key)) return t(key);
-  const close = `words.closeReason.${m.reason ?? ""}`;
-  return i18n.global.te(close) ? t(close) : m.reason;
+  if (m.kind === "anomaly") return t(`money.kind.${String(m.details?.kind)}.word`);
+  if (m.kind === "callback" && m.reason) return t(`money.reason.${m.reason}`);
+  return m.kind === "event" && m.reason ? eventReason(m.reason) : m.reason;
 }
 
 function tone(m: Moment): TimelineEntry["tone"] {
