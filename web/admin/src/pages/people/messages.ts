@@ -1,4 +1,5 @@
 import { defineMessages } from "@/i18n/define";
+import { nounsEn, nounsZh } from "./nouns";
 
 export default defineMessages({
   zh: {
@@ -76,22 +77,7 @@ export default defineMessages({
     enableMerchantTitle: "启用商家 {name}？",
     enableMerchantText: "它的在售商品立即回到店铺，它的管理员可以再次使用后台。",
     state: "状态",
-    nouns: {
-      catalog: "商品与分类",
-      stock: "库存",
-      coupon: "优惠券",
-      shipping: "运费规则",
-      order: "订单与售后",
-      refund: "退款",
-      timeout: "超时任务与策略",
-      message: "消息",
-      anomaly: "资金异常",
-      review: "评价与待审内容",
-      report: "报表",
-      account: "管理员与角色",
-      subscribe: "订阅消息",
-      merchant: "商家",
-    },
+    nouns: nounsZh,
     groups: { business: "经营", goods: "商品", marketing: "营销", money: "资金与任务", settings: "设置" },
   },
   en: {
@@ -170,22 +156,7 @@ export default defineMessages({
     enableMerchantTitle: "Enable the merchant {name}?",
     enableMerchantText: "Its published products are back in the shop at once, and its admins can use the panel again.",
     state: "Status",
-    nouns: {
-      catalog: "Products and categories",
-      stock: "Stock",
-      coupon: "Coupons",
-      shipping: "Freight rules",
-      order: "Orders and after-sales",
-      refund: "Refunds",
-      timeout: "Deadlines and policies",
-      message: "Messages",
-      anomaly: "Anomalies",
-      review: "Reviews and held content",
-      report: "Reports",
-      account: "Admins and roles",
-      subscribe: "Subscribe messages",
-      merchant: "Merchants",
-    },
+    nouns: nounsEn,
     groups: { business: "Business", goods: "Products", marketing: "Marketing", money: "Money and tasks", settings: "Settings" },
   },
 });
