@@ -22,9 +22,6 @@ const (
 	notePerson = "person" // WeChat says paid, but it does not fit: an anomaly must be resolved
 )
 
-// closingRetry is the pause after WeChat was silent; the timeout module makes it longer when the silence stays.
-const closingRetry = time.Second
-
 // missingPause lies between the two times that WeChat must say it does not know a number.
 const missingPause = 2 * time.Second
 
@@ -126,9 +123,9 @@ func (s *Service) closeClaimed(ctx context.Context, o *model.Order, attempts []*
 		case err != nil:
 			return progress{}, err
 		case end.paid != nil:
-			return s.settleClosing(ctx, o, *end.paid)
+			return s.settleClosing(ctx, o, a, *end.paid)
 		case end.silence != nil:
-			return s.park(ctx, o, progress{silence: end.silence, next: s.Now().Add(closingRetry)})
+			return s.park(ctx, o, progress{silence: end.silence, next: s.afterSilence(c.due)})
 		case end.wait != 0:
 			return s.park(ctx, o, progress{next: end.wait})
 		}
@@ -152,6 +149,15 @@ func (s *Service) closeClaimed(ctx context.Context, o *model.Order, attempts []*
 	})
 	failpoint.Hit("close.committed")
 	return progress{}, err
+}
+
+// afterSilence is where a task's column goes when WeChat gave no certain answer: back to the deadline of the task that is acted on
+// (0: none is), so that the task goes on as the one it was and the timeout module makes the pauses longer while the silence stays.
+func (s *Service) afterSilence(due model.Time) model.Time {
+	if due == 0 {
+		return s.Now()
+	}
+	return due
 }
 
 // claimClosing is step 1. The order comes back as it is after it, with the attempts that may still bring money. Its closing
@@ -222,12 +228,13 @@ func actorOf(o *model.Order, c closing) string {
 	return ActorTimeout
 }
 
-// settleClosing settles a payment that the close path found. One that does not fit leaves the order to a person.
-func (s *Service) settleClosing(ctx context.Context, o *model.Order, t wechat.Transaction) (progress, error) {
+// settleClosing settles a payment that the close path found by an attempt.
+func (s *Service) settleClosing(ctx context.Context, o *model.Order, a *model.PaymentAttempt, t wechat.Transaction) (progress, error) {
 	got, err := s.Settle(ctx, t)
+	var odd *MisfitError
 	switch {
-	case isMisfit(err):
-		return s.park(ctx, o, progress{person: true})
+	case errors.As(err, &odd):
+		return s.parkMisfit(ctx, o, a, odd)
 	case err != nil:
 		return progress{}, err
 	case got.Order.State == model.OrderPending: // the money was not this order's; its number is ended, so go on at once
@@ -236,22 +243,49 @@ func (s *Service) settleClosing(ctx context.Context, o *model.Order, t wechat.Tr
 	return progress{}, nil
 }
 
+// parkMisfit leaves an order whose number took money that does not fit to a person. Once the anomaly is resolved, which is a person's
+// word that this money was seen to, the number counts as ended and the closing goes on: WeChat would say the same for ever. It is
+// decided under the order's lock, since whoever resolves an anomaly wakes the order that waits for it.
+func (s *Service) parkMisfit(ctx context.Context, o *model.Order, a *model.PaymentAttempt, odd *MisfitError) (p progress, err error) {
+	err = s.Store.Tx(ctx, func(tx *store.Tx) error {
+		p = progress{person: true}
+		if _, err := s.lock(tx, o.ID); err != nil {
+			return err
+		}
+		resolved, err := payment.IsResolved(tx.DB, payment.AnomalyMismatch+odd.Field, cutRef(a.OutTradeNo))
+		if err != nil {
+			return err
+		}
+		if resolved {
+			p = progress{next: s.Now()}
+			if _, err := payment.MoveAttempt(tx, a, model.AttemptClosed, s.Now()); err != nil {
+				return err
+			}
+		}
+		return s.parkIn(tx, o, p)
+	})
+	failpoint.Hit("close.parked")
+	return p, err
+}
+
 // park gives the claim back and records when and for what the closing goes on.
 func (s *Service) park(ctx context.Context, o *model.Order, p progress) (progress, error) {
+	err := s.Store.Tx(ctx, func(tx *store.Tx) error { return s.parkIn(tx, o, p) })
+	failpoint.Hit("close.parked")
+	return p, err
+}
+
+func (s *Service) parkIn(tx *store.Tx, o *model.Order, p progress) error {
 	note, next := noteWeChat, any(p.next)
 	if p.person {
 		note, next = notePerson, nil
 	}
-	err := s.Store.Tx(ctx, func(tx *store.Tx) error {
-		err := tx.Exec("UPDATE orders SET claim_token = '', claim_until = 0, closing_next_at = ?, closing_note = ?, updated_at = ? WHERE id = ? AND state = ? AND claim_token = ?",
-			next, note, s.Now(), o.ID, model.OrderPending, o.ClaimToken).Error
-		if err != nil {
-			return err
-		}
-		return changelog.Record(tx, changelog.Order, o.No, map[string]any{"merchant_id": o.MerchantID, "closing": nil}, map[string]any{"closing": o.ClosingReason})
-	})
-	failpoint.Hit("close.parked")
-	return p, err
+	err := tx.Exec("UPDATE orders SET claim_token = '', claim_until = 0, closing_next_at = ?, closing_note = ?, updated_at = ? WHERE id = ? AND state = ? AND claim_token = ?",
+		next, note, s.Now(), o.ID, model.OrderPending, o.ClaimToken).Error
+	if err != nil {
+		return err
+	}
+	return changelog.Record(tx, changelog.Order, o.No, map[string]any{"merchant_id": o.MerchantID, "closing": nil}, map[string]any{"closing": o.ClosingReason})
 }
 
 // close is step 3 for orders in one state of which WeChat takes no more money: closed, every line released once, coupons back,

@@ -478,7 +478,7 @@ func TestCancelWhileWeChatIsSilent(t *testing.T) {
 		if last := tasks[len(tasks)-1]; last.Kind != KindClosing || last.Due != int64(*tl.reload(o).ClosingNextAt) {
 			t.Errorf("scheduled %+v", last)
 		}
-		tl.advance(closingRetry)
+		tl.advance(time.Second)
 		tl.tick()
 		tl.want(o, closedByShopper)
 		tl.audited()
@@ -552,6 +552,48 @@ func TestMisfitFoundWhileClosingWaitsForAPerson(t *testing.T) {
 		tl.wantCode(err, fault.StateConflict)
 		tl.tick()
 		tl.want(o, paidOnce)
+		tl.audited()
+	})
+}
+
+// What a person has resolved is no question any more: money that does not fit, and still does not when the closing goes on, or did
+// not when the shop heard of it before the deadline, ends its number, and the order closes and gives everything back.
+func TestResolvedMisfitLetsTheOrderClose(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		resolve := func(o *model.Order) {
+			t.Helper()
+			filter := payment.AnomalyFilter{MerchantID: merchantID, State: model.AnomalyOpen}
+			list, n, err := payment.Anomalies{Store: tl.Store}.List(t.Context(), filter, store.Page{Number: 1, Limit: 20})
+			if err != nil || n != 1 || list[0].OrderID != o.ID {
+				t.Fatalf("anomalies %+v, %v", list, err)
+			}
+			if _, err := tl.ResolveAnomaly(t.Context(), payment.AnomalyFilter{MerchantID: merchantID}, list[0].ID, "paid back by hand", "admin:1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, before := range []bool{false, true} {
+			o := tl.unpaid()
+			tl.phone(tl.open(o))
+			tl.exec("UPDATE payment_attempts SET amount_fen = 99 WHERE order_id = ?", o.ID)
+			if before { // the query sweep hears of it
+				tl.advance(6 * time.Second)
+				tl.tick()
+				resolve(o)
+			}
+			tl.toDeadline(o)
+			tl.tick()
+			if !before {
+				tl.want(o, closingWaits)
+				resolve(o)
+			}
+			for range 3 {
+				tl.tick()
+			}
+			now := tl.reload(o)
+			if now.State != model.OrderClosed || now.CloseReason != model.CloseTimeout || tl.number("SELECT COUNT(*) FROM payments WHERE order_id = ?", o.ID) != 0 {
+				t.Errorf("resolved before the deadline %v: the order is %s, closing %v", before, now.State, now.ClosingReason)
+			}
+		}
 		tl.audited()
 	})
 }

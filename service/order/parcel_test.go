@@ -72,7 +72,7 @@ func TestLostAnswerToTheCorrection(t *testing.T) {
 			t.Errorf("a lost answer: %s", got)
 		}
 		tl.fault(m{"path": path, "mode": "code", "code": 10060003})
-		tl.advance(closingRetry)
+		tl.advance(time.Second)
 		tl.uploadNow(o)
 		tl.wantUpload(o, "uploaded calls=2 corrections=1", model.ParcelUploaded)
 		tl.audited()
@@ -163,7 +163,7 @@ func TestCorrectionOfWhatIsShippedAlready(t *testing.T) {
 		tl.wantUpload(o, "waiting calls=0 corrections=0", model.ParcelWaiting)
 		tl.fault(m{"path": "/wxa/sec/order/upload_shipping_info", "mode": "timeout_after"}) // taken, and the answer lost
 		tl.uploadNow(o)
-		tl.advance(closingRetry)
+		tl.advance(time.Second)
 		tl.fault(fault)
 		tl.uploadNow(o)
 		tl.wantUpload(o, "uploaded calls=2 corrections=1", model.ParcelUploaded)

@@ -87,6 +87,7 @@ func (s *Service) refundDue(ctx context.Context, id int64, due model.Time) timeo
 	if p == nil {
 		return timeout.Failed(fmt.Errorf("refund %d has no payment", id))
 	}
+	due = *r.NextAt
 	if wait, err := s.claimRefund(ctx, r); errors.Is(err, errMoved) {
 		return timeout.Again(err)
 	} else if err != nil {
@@ -100,7 +101,7 @@ func (s *Service) refundDue(ctx context.Context, id int64, due model.Time) timeo
 		switch wechat.KindOf(err) {
 		case wechat.KindNotFound:
 		case "", wechat.KindUnknown, wechat.KindUnavailable, wechat.KindFrequency, wechat.KindBusy, wechat.KindSetup:
-			return s.refundAnswered(ctx, r, got, err)
+			return s.refundAnswered(ctx, r, due, got, err)
 		default: // the question is refused, not the refund, which may have been made: nothing of it is given back
 			return s.refundPutOff(ctx, r, payment.NextCall(s.Now(), r.Calls+1), err, "WeChat refuses to say what became of the refund; it is asked again")
 		}
@@ -113,7 +114,7 @@ func (s *Service) refundDue(ctx context.Context, id int64, due model.Time) timeo
 	got, err := s.WeChat.Refund(ctx, wechat.RefundRequest{
 		TransactionID: p.TransactionID, OutRefundNo: r.OutRefundNo, RefundFen: int64(r.AmountFen), TotalFen: int64(r.TotalFen), Reason: r.Reason,
 	})
-	return s.refundAnswered(ctx, r, got, err)
+	return s.refundAnswered(ctx, r, due, got, err)
 }
 
 // claimRefund takes a refund that is due for one run of its task; errMoved where somebody else did. wait, if not nil, is when WeChat
@@ -147,11 +148,11 @@ func (s *Service) refundTurn(ctx context.Context, r *model.Refund) (wait *model.
 	return wait, err
 }
 
-// refundAnswered records what WeChat said to a call about a refund.
-func (s *Service) refundAnswered(ctx context.Context, r *model.Refund, got wechat.Refund, err error) timeout.Outcome {
+// refundAnswered records what WeChat said to a call about a refund that was due then.
+func (s *Service) refundAnswered(ctx context.Context, r *model.Refund, due model.Time, got wechat.Refund, err error) timeout.Outcome {
 	failpoint.Hit("refund.called")
 	if err != nil {
-		return s.refundRefused(ctx, r, err)
+		return s.refundRefused(ctx, r, due, err)
 	}
 	if err := s.RefundResult(ctx, got); err != nil && !isMisfit(err) {
 		return failed(err)
@@ -175,13 +176,13 @@ func (s *Service) refundNext(ctx context.Context, id int64) timeout.Outcome {
 // refundRefused decides what follows when WeChat did not take the call: no certain answer is asked about again, a full purse,
 // a busy WeChat or credentials that are mended are waited for under the same number, and a definite refusal of this refund ends
 // it, visibly.
-func (s *Service) refundRefused(ctx context.Context, r *model.Refund, cause error) timeout.Outcome {
+func (s *Service) refundRefused(ctx context.Context, r *model.Refund, due model.Time, cause error) timeout.Outcome {
 	now, said := s.Now(), cutText(cause.Error(), 255)
 	next := payment.NextCall(now, r.Calls+1)
 	kind := wechat.KindOf(cause)
 	switch kind {
 	case wechat.KindUnknown, wechat.KindUnavailable:
-		next = now.Add(closingRetry)
+		next = s.afterSilence(due)
 	case wechat.KindFrequency, wechat.KindBusy:
 		next = max(next, now.Add(time.Minute)) // WeChat wants a minute between refunds of one payment
 	case wechat.KindNotEnough, wechat.KindNotFound, wechat.KindSetup:

@@ -44,8 +44,6 @@ const uploadMended = time.Hour
 
 func uploadPause(kind wechat.Kind, calls int64) time.Duration {
 	switch kind {
-	case wechat.KindUnknown, wechat.KindUnavailable: // the timeout module makes the pause longer when the silence stays
-		return closingRetry
 	case wechat.KindSetup, wechat.KindFrequency:
 		return uploadMended
 	}
@@ -211,7 +209,11 @@ func (s *Service) uploadTaken(ctx context.Context, up *upload) error {
 func (s *Service) uploadFailed(ctx context.Context, up *upload, cause error) timeout.Outcome {
 	now := s.Now()
 	kind := wechat.KindOf(cause)
-	next := now.Add(uploadPause(kind, up.calls))
+	silent := kind == wechat.KindUnknown || kind == wechat.KindUnavailable
+	next := s.afterSilence(up.due)
+	if !silent {
+		next = now.Add(uploadPause(kind, up.calls))
+	}
 	err := s.inUpload(ctx, up.id, func(tx *store.Tx, u *model.ShippingUpload) error {
 		if u.Revision != up.revision || u.State != model.UploadWaiting {
 			return nil
@@ -227,7 +229,7 @@ func (s *Service) uploadFailed(ctx context.Context, up *upload, cause error) tim
 	switch {
 	case err != nil:
 		return failed(err)
-	case kind == wechat.KindUnknown, kind == wechat.KindUnavailable:
+	case silent:
 		return timeout.Again(cause)
 	}
 	return s.uploadNext(ctx, up.id)

@@ -22,6 +22,7 @@ type upload struct {
 	id       int64 // of the order
 	revision int64
 	calls    int64
+	due      model.Time // when it was to be made
 	at       model.Time // its upload_time
 	hash     string     // of what it says
 	finished bool       // nothing follows
@@ -62,7 +63,7 @@ func (s *Service) claimUpload(ctx context.Context, id int64, due model.Time) (up
 		}
 		next.at = max(now, u.CalledAt+1)
 		next.info.UploadTime = next.at.Std()
-		up = next
+		next.due, up = due, next
 		return s.moveUpload(tx, u, u.State, map[string]any{
 			"next_at": now.Add(uploadCall), "calls": u.Calls + 1, "called_at": next.at, "called_hash": next.hash, "updated_at": now,
 		})

@@ -174,7 +174,7 @@ func TestS01_S02_LostAnswers(t *testing.T) {
 		if u := tl.upload(o); u.State != model.UploadWaiting || u.Error == "" {
 			t.Errorf("upload %+v", u)
 		}
-		tl.advance(closingRetry)
+		tl.advance(time.Second)
 		tl.uploadNow(o) // 10060023
 		tl.wantUpload(o, "uploaded calls=2 corrections=0", model.ParcelUploaded)
 
@@ -219,7 +219,7 @@ func TestUploadLostAndRefunded(t *testing.T) {
 			t.Errorf("a lost answer: %s", got)
 		}
 		tl.run(KindRefund, tl.refund(o).ID, tl.Now().Add(refundStart))
-		tl.advance(closingRetry)
+		tl.advance(time.Second)
 		tl.uploadNow(o) // 10060004
 		tl.wantUpload(o, "uploaded calls=2 corrections=0", model.ParcelUploaded)
 
@@ -244,7 +244,7 @@ func TestS12_T71_WeChatDownWhileShipping(t *testing.T) {
 			if got := tl.uploadNow(o); got.String() != "again" {
 				t.Errorf("WeChat is down: %s", got)
 			}
-			tl.advance(closingRetry)
+			tl.advance(time.Second)
 		}
 		tl.wantUpload(o, "waiting calls=3 corrections=0", model.ParcelWaiting)
 		tl.uploadNow(o)

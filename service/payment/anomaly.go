@@ -96,6 +96,13 @@ func WithdrawOf(tx *store.Tx, kind, ref, note string, now model.Time) error {
 	return Withdraw(tx, id, note, now)
 }
 
+// IsResolved reports whether the anomaly of the kind and ref is there and resolved.
+func IsResolved(db *gorm.DB, kind, ref string) (bool, error) {
+	var n int64
+	err := db.Raw("SELECT COUNT(*) FROM anomalies WHERE kind = ? AND ref = ? AND state = ?", kind, ref, model.AnomalyResolved).Scan(&n).Error
+	return n > 0, store.Classify(err)
+}
+
 // HasOpen reports whether the order has an open anomaly of the kind.
 func HasOpen(db *gorm.DB, orderID int64, kind string) (bool, error) {
 	var n int64
