@@ -21,11 +21,20 @@ export function useAction() {
       return true;
     } catch (thrown) {
       const failed = asApiError(thrown);
-      if (failed.code === "stale_version" && options.stale) await options.stale();
+      if (failed.code === "stale_version" && options.stale) await fetchAnew(options.stale);
       else error.value = failed;
       return false;
     } finally {
       busy.value = false;
+    }
+  }
+
+  /** What was to be read again may be gone, or out of reach: then that is what is wrong. */
+  async function fetchAnew(stale: () => unknown): Promise<void> {
+    try {
+      await stale();
+    } catch (thrown) {
+      error.value = asApiError(thrown);
     }
   }
 
