@@ -74,7 +74,7 @@ test("a wrong password, then the right one", async () => {
   );
 });
 
-test("the password is changed, by its rules", async () => {
+test("the password is changed, by its rules, and another tab goes along", async () => {
   await clerk("clerk.password");
   const token = await login("clerk.password");
   await panel(
@@ -82,6 +82,11 @@ test("the password is changed, by its rules", async () => {
     shop,
     "/account",
     async (page) => {
+      const tab = await page.context().newPage();
+      await tab.goto(`${shop.url}/admin/account`);
+      await tab.getByRole("region", { name: "登录会话" }).getByText("本机").waitFor();
+      await page.bringToFront();
+      const told = tab.waitForResponse((r) => r.url().endsWith("/auth/sessions") && r.ok());
       await page.getByLabel("原密码").fill("not the password");
       await page.getByLabel("新密码", { exact: true }).fill("short");
       await page.getByRole("button", { name: "修改密码" }).click();
@@ -94,8 +99,13 @@ test("the password is changed, by its rules", async () => {
       await page.getByLabel("原密码").fill(password);
       await page.getByRole("button", { name: "修改密码" }).click();
       await page.getByText("密码已修改").waitFor();
+      await told;
       await page.reload();
       await page.getByRole("heading", { name: "我的账号" }).waitFor();
+      await tab.bringToFront();
+      await tab.getByRole("button", { name: "账号" }).click();
+      await tab.getByRole("menuitem", { name: "退出登录" }).click();
+      await page.waitForURL(/\/admin\/login/);
     },
     { token, expected: [/422/] },
   );

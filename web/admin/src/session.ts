@@ -7,8 +7,11 @@ export type Self = components["schemas"]["AdminSelf"];
 
 const key = "tidemall.session";
 
+/** What the browser keeps, for all its tabs. */
 interface Kept {
   token: string;
+  /** Whose it is: another tab may have logged somebody else in. */
+  admin?: number;
   merchantId?: number;
 }
 
@@ -31,8 +34,8 @@ export const useSession = defineStore("session", () => {
   const endedByServer = ref(false);
 
   function keep() {
-    if (!token.value) localStorage.removeItem(key);
-    else localStorage.setItem(key, JSON.stringify({ token: token.value, merchantId: merchantId.value || undefined }));
+    const shop = merchantId.value || undefined;
+    localStorage.setItem(key, JSON.stringify({ token: token.value, admin: self.value?.id, merchantId: shop } satisfies Kept));
   }
 
   function begin(newToken: string, admin: Self) {
@@ -44,20 +47,36 @@ export const useSession = defineStore("session", () => {
   }
 
   function end() {
+    // Another tab may have kept a later token meanwhile, which is not this one's to forget.
+    if (kept().token === token.value) localStorage.removeItem(key);
     token.value = "";
     self.value = undefined;
     merchantId.value = 0;
-    keep();
   }
 
-  function expired() {
+  /** Takes over what another tab kept: somebody logged in or out there, or changed the password. */
+  function follow() {
+    const now = kept();
+    if (now.token === token.value) return;
+    if (!now.token || now.admin !== self.value?.id) {
+      self.value = undefined;
+      merchantId.value = now.merchantId ?? 0;
+    }
+    token.value = now.token;
+    endedByServer.value = false;
+  }
+
+  /** The server knows the token `used` no more: the session ends, unless it has another one by now. */
+  function expired(used: string) {
+    follow();
+    if (token.value !== used) return;
     end();
     endedByServer.value = true;
   }
 
   function actFor(id: number) {
     merchantId.value = id;
-    keep();
+    if (kept().token === token.value) keep();
   }
 
   const permissions = computed(() => new Set<string>(self.value?.permissions ?? []));
@@ -67,5 +86,5 @@ export const useSession = defineStore("session", () => {
     return !permission || permissions.value.has(permission);
   }
 
-  return { token, merchantId, self, endedByServer, begin, end, expired, actFor, can };
+  return { token, merchantId, self, endedByServer, begin, end, follow, expired, actFor, can };
 });

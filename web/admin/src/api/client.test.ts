@@ -1,7 +1,7 @@
 import { createPinia, setActivePinia } from "pinia";
-import { beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { useSession, type Self } from "@/session";
-import { api, call } from "./client";
+import { api, call, fetchFile, sendForm } from "./client";
 
 const ann = { id: 1, username: "ann" } as Self;
 /** Stands in for the server; the client takes fetch as it finds it when it is imported. */
@@ -16,6 +16,32 @@ beforeEach(() => {
   setActivePinia(createPinia());
   useSession().begin("first", ann);
   answers.mockReset();
+});
+
+const refused = () => Promise.resolve(new Response(JSON.stringify({ code: "token_invalid" }), { status: 401 }));
+
+describe("a token that is not good any more", () => {
+  it.each([
+    ["call", () => call(api.GET("/api/admin/v1/panel"))],
+    ["fetchFile", () => fetchFile("/api/admin/v1/jobs/1/file")],
+    ["sendForm", () => sendForm("/api/admin/v1/files", new FormData())],
+  ])("ends the session by %s", async (_, send) => {
+    answers.mockImplementation(refused);
+    await expect(send()).rejects.toMatchObject({ status: 401, code: "token_invalid" });
+    expect(useSession().token).toBe("");
+    expect(useSession().endedByServer).toBe(true);
+  });
+
+  it("ends no session but its own", async () => {
+    let answer: (r: Response) => void = () => {};
+    answers.mockImplementation(() => new Promise((resolve) => (answer = resolve)));
+    const poll = call(api.GET("/api/admin/v1/report/todo"));
+    await vi.waitFor(() => expect(answers).toHaveBeenCalled());
+    useSession().begin("second", ann);
+    answer(await refused());
+    await expect(poll).rejects.toMatchObject({ status: 401 });
+    expect(useSession().token).toBe("second");
+  });
 });
 
 it("names the shop that is acted for, unless the call names one", async () => {

@@ -5,13 +5,22 @@ import { useSession } from "@/session";
 import { ApiError } from "./error";
 import type { paths } from "./schema";
 
+/** Says whose call it is, and in which language the answer is to be. */
+function sign(headers: Headers): void {
+  const { token } = useSession();
+  if (token) headers.set("Authorization", `Bearer ${token}`);
+  headers.set("Accept-Language", language.value === "zh" ? "zh-CN" : "en");
+}
+
+/** Ends the session where its token, with which the call was sent, is not good any more; a later one's it leaves alone. */
+function heed(response: Response, sent: Headers): void {
+  const token = sent.get("Authorization")?.replace("Bearer ", "");
+  if (response.status === 401 && token) useSession().expired(token);
+}
+
 const session: Middleware = {
-  onRequest({ request }) {
-    const { token } = useSession();
-    if (token) request.headers.set("Authorization", `Bearer ${token}`);
-    request.headers.set("Accept-Language", language.value === "zh" ? "zh-CN" : "en");
-    return request;
-  },
+  onRequest: ({ request }) => sign(request.headers),
+  onResponse: ({ request, response }) => heed(response, request.headers),
 };
 
 const query = createQuerySerializer();
@@ -25,10 +34,7 @@ export const api = createClient<paths>({
 });
 api.use(session);
 
-/**
- * Waits for a call and returns its body (undefined for 204). Throws an ApiError for every other outcome; where the token is not good
- * any more, the session ends and the login page opens.
- */
+/** Waits for a call and returns its body (undefined for 204). Throws an ApiError for every other outcome. */
 export async function call<T>(pending: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   let got;
   try {
@@ -38,10 +44,7 @@ export async function call<T>(pending: Promise<{ data?: T; error?: unknown; resp
     throw ApiError.offline(cause);
   }
   if (got.response.ok) return got.data as T;
-  const failed = ApiError.of(got.response, got.error);
-  const current = useSession();
-  if (failed.status === 401 && current.token) current.expired();
-  throw failed;
+  throw ApiError.of(got.response, got.error);
 }
 
 /** A new Idempotency-Key; keep it while the same submit is repeated. */
@@ -52,14 +55,15 @@ export function idempotencyKey(): string {
 
 /** Calls what the typed client does not: files, in either direction. Throws an ApiError for every outcome but success. */
 async function send(path: string, init: RequestInit = {}): Promise<Response> {
-  const { token, merchantId } = useSession();
+  const { merchantId } = useSession();
   const url = new URL(path, window.location.origin);
   if (merchantId) url.searchParams.set("merchant_id", String(merchantId));
-  const headers: Record<string, string> = { "Accept-Language": language.value === "zh" ? "zh-CN" : "en" };
-  if (token) headers.Authorization = `Bearer ${token}`;
+  const headers = new Headers();
+  sign(headers);
   const response = await fetch(url, { ...init, headers }).catch((cause: unknown) => {
     throw ApiError.offline(cause);
   });
+  heed(response, headers);
   if (!response.ok) throw ApiError.of(response, await response.json().catch(() => undefined));
   return response;
 }
