@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { launch } from "../../e2e/browser.js";
-import { serve } from "../../e2e/shop.js";
+import { caller, serve } from "../../e2e/shop.js";
 import { accessible, gallery, panel, pictured, settled } from "./panel.js";
 
 let shop, browser;
@@ -32,6 +32,55 @@ test("whoever is not logged in comes to the page they wanted after the login", a
       await page.waitForURL(/\/admin\/login/);
     },
     { token: "" },
+  );
+});
+
+test("what is unsaved is asked about before another shop, before logging out, and not where the session has ended", async () => {
+  const { token } = await caller(shop.url)("POST", "/api/admin/v1/auth/login", { username: "admin", password: "pass-for-browser-tests" });
+  await panel(
+    browser,
+    shop,
+    "/shop-settings",
+    async (page, api) => {
+      const other = await api("POST", "/api/admin/v1/merchants", {
+        name: "别家",
+        admin: { username: "other.owner", password: "pass-for-browser-tests" },
+      });
+      await page.reload();
+      const notice = page.getByLabel("店铺公告");
+      const question = page.getByRole("dialog", { name: "离开" });
+      const switchShop = async () => {
+        await page.getByRole("combobox", { name: "商家" }).click();
+        await page.getByRole("option", { name: "别家", exact: true }).click();
+      };
+      const logOut = async () => {
+        await page.getByRole("button", { name: "账号" }).click();
+        await page.getByRole("menuitem", { name: "退出登录" }).click();
+      };
+      await notice.fill("没有保存的");
+      for (const leave of [switchShop, logOut]) {
+        await leave();
+        await question.getByRole("button", { name: "取消" }).click();
+        await question.waitFor({ state: "hidden" });
+        assert.equal(await notice.inputValue(), "没有保存的");
+      }
+      await switchShop();
+      await question.getByRole("button", { name: "离开" }).click();
+      await page.waitForFunction(() => document.querySelector("main textarea")?.value === "");
+      await settled(page);
+      await notice.fill("别家的公告");
+      await page.getByRole("button", { name: "保存" }).click();
+      await page.getByText("已保存").waitFor();
+      assert.equal((await api("GET", `/api/admin/v1/shop-settings?merchant_id=${other.id}`)).notice, "别家的公告");
+
+      await notice.fill("没有保存的");
+      await caller(shop.url, token)("POST", "/api/admin/v1/auth/logout");
+      await page.getByRole("button", { name: "保存" }).click();
+      await page.waitForURL(/\/admin\/login\?next=/);
+      await page.getByText("登录已失效").waitFor();
+      assert.equal(await question.count(), 0);
+    },
+    { token, expected: [/401/] },
   );
 });
 
