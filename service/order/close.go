@@ -136,8 +136,8 @@ func (s *Service) closeClaimed(ctx context.Context, o *model.Order, attempts []*
 		if err != nil || locked.State != model.OrderPending {
 			return err // paid meanwhile, or closed: done
 		}
-		reason := *o.ClosingReason
-		ok, err := s.close(tx, change{actor: actorOf(locked, c), reason: string(reason), at: now, where: "claim_token = ?", args: []any{token}}, reason, locked)
+		c.reason = *o.ClosingReason
+		ok, err := s.close(tx, change{actor: actorOf(locked, c), reason: string(c.reason), at: now, where: "claim_token = ?", args: []any{token}}, c.reason, locked)
 		if err == nil && !ok {
 			return errMoved
 		}

@@ -481,6 +481,9 @@ func TestCancelWhileWeChatIsSilent(t *testing.T) {
 		tl.advance(time.Second)
 		tl.tick()
 		tl.want(o, closedByShopper)
+		if n := tl.number("SELECT COUNT(*) FROM order_events WHERE order_id = ? AND to_state = 'closed' AND actor = ? AND reason = 'shopper'", o.ID, ActorShopper(o.ShopperID)); n != 1 {
+			t.Errorf("%d events name the shopper, whose cancel the task finished", n)
+		}
 		tl.audited()
 	})
 }
