@@ -6,7 +6,7 @@ type PaymentAttempt struct {
 	OrderID    int64        `gorm:"not null;index:ix_payment_attempts_order"`
 	MerchantID int64        `gorm:"not null"`
 	OutTradeNo string       `gorm:"size:32;not null;uniqueIndex:uk_payment_attempts_no"`
-	State      AttemptState `gorm:"size:16;not null;index:ix_payment_attempts_query,priority:1"`
+	State      AttemptState `gorm:"size:16;not null"`
 	AmountFen  Fen          `gorm:"not null"`
 	// What was sent, so that a repeated call is identical to the byte.
 	AppID       string `gorm:"size:64;not null"`
@@ -22,8 +22,8 @@ type PaymentAttempt struct {
 	PrepayAt Time   `gorm:"not null"`
 	// MissingAt is when WeChat first said, twice in a row, that it does not know the number (see the close protocol).
 	MissingAt Time `gorm:"not null"`
-	// NextQueryAt is when the query sweep asks WeChat next; NULL when nothing is left to ask.
-	NextQueryAt *Time `gorm:"index:ix_payment_attempts_query,priority:2"`
+	// NextQueryAt is when the query sweep asks WeChat next; NULL when nothing is left to ask, as of every attempt that ended.
+	NextQueryAt *Time `gorm:"index:ix_payment_attempts_due"`
 	Queries     int   `gorm:"not null"`
 	CreatedAt   Time  `gorm:"not null;autoCreateTime:false"`
 	EndedAt     Time  `gorm:"not null"`

@@ -32,7 +32,7 @@ func (s *Service) Kinds() []timeout.Kind {
 	return []timeout.Kind{
 		{Name: KindPay, Handler: timeout.HandlerFunc(s.closeDue), Source: s.column(KindPay, "orders", "pay_deadline", "state = 'pending_payment' AND closing_reason IS NULL")},
 		{Name: KindClosing, Handler: each(s.closingDue), Source: s.column(KindClosing, "orders", "closing_next_at", "closing_next_at IS NOT NULL"), Batch: 1, Workers: closingWorkers},
-		{Name: KindQuery, Handler: each(s.queryDue), Source: s.column(KindQuery, "payment_attempts", "next_query_at", "state IN ('open', 'closing')"), Batch: 1, Workers: queryWorkers},
+		{Name: KindQuery, Handler: each(s.queryDue), Source: s.column(KindQuery, "payment_attempts", "next_query_at", "next_query_at IS NOT NULL"), Batch: 1, Workers: queryWorkers},
 		{Name: KindRefund, Handler: each(s.refundDue), Source: s.column(KindRefund, "refunds", "next_at", "next_at IS NOT NULL"), Batch: 1, Workers: refundWorkers},
 		{Name: KindUpload, Handler: each(s.uploadDue), Source: s.column(KindUpload, "shipping_uploads", "next_at", "next_at IS NOT NULL"), Batch: 1, Workers: uploadWorkers},
 		{Name: KindRemind, Handler: s.remind(), Source: s.column(KindRemind, "orders", "remind_at", "closing_reason IS NULL")},
