@@ -52,6 +52,13 @@ func claim(tx *store.Tx, o *model.Order, now model.Time) (token string, err erro
 	return token, nil
 }
 
+// underClaim has a change require the claim with the token, and give it back. One that ran out keeps nobody out: the order may be in
+// payment again.
+func (c *change) underClaim(token string) {
+	c.where, c.args = c.where+" AND claim_token = ? AND claim_until > ?", append(c.args, token, c.at)
+	c.set["claim_token"], c.set["claim_until"] = "", 0
+}
+
 // unclaim gives a claim back early. One that was lost meanwhile is left alone.
 func (s *Service) unclaim(ctx context.Context, o *model.Order) {
 	ctx = context.WithoutCancel(ctx)

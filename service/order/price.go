@@ -71,8 +71,7 @@ func (s *Service) setPrice(tx *store.Tx, o *model.Order, actor string, r Reprici
 		where: "closing_reason IS NULL", set: map[string]any{"adjustment_fen": o.AdjustmentFen, "payable_fen": o.PayableFen},
 	}
 	if token != "" {
-		c.where, c.args = c.where+" AND claim_token = ?", []any{token}
-		c.set["claim_token"], c.set["claim_until"] = "", 0
+		c.underClaim(token)
 	}
 	ok, err := s.transition(tx, c, o)
 	if err != nil {

@@ -117,8 +117,7 @@ func (s *Service) setDeadline(tx *store.Tx, o *model.Order, to model.Time, r Ret
 	if token == "" {
 		c.where, c.args = c.where+" AND claim_until <= ?", append(c.args, now)
 	} else {
-		c.where, c.args = c.where+" AND claim_token = ?", append(c.args, token)
-		c.set["claim_token"], c.set["claim_until"] = "", 0
+		c.underClaim(token)
 	}
 	ok, err := s.transition(tx, c, o)
 	if err == nil && !ok {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/fault"
+	"github.com/tidemall/tidemall/service/store"
 )
 
 func express(lines ...RefundPart) ShipmentParcel {
@@ -175,6 +177,44 @@ func TestRepriceInEveryState(t *testing.T) {
 		}
 		if err := reprice(silent, -1, 1); err != nil {
 			t.Error(err)
+		}
+		tl.audited()
+	})
+}
+
+// A change of an unpaid order whose claim ran out while WeChat was asked makes way: the order is in payment again, as it was.
+func TestChangeThatOutlivesItsClaim(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		for name, change := range map[string]func(o *model.Order) error{
+			"price": func(o *model.Order) error {
+				_, err := tl.Reprice(context.Background(), merchantID, o.No, "admin:1", Repricing{AdjustFen: -10, Version: 1})
+				return err
+			},
+			"deadline": func(o *model.Order) error {
+				r := Retiming{Policy: model.TimeoutPolicy{ID: 1, Version: 1, DurationMS: time.Hour.Milliseconds()}, Actor: "admin:1", AskedAt: tl.Now()}
+				return tl.Retime(context.Background(), o.ID, r, func(*store.Tx, model.Time, model.Time) error { return nil })
+			},
+		} {
+			o := tl.unpaid()
+			tl.open(o)
+			tl.line.onceAfter("close", func(err error) error {
+				tl.advance(claimLife)
+				tl.open(o)
+				return err
+			})
+			if err := change(o); !fault.Is(err, fault.OrderBusy) {
+				t.Errorf("%s: %v", name, err)
+			}
+			now, live := tl.reload(o), tl.attempts(o)[1]
+			if now.PayableFen != o.PayableFen || now.PayDeadline != o.PayDeadline || now.Version != 1 {
+				t.Errorf("%s: order %+v", name, now)
+			}
+			if live.State != model.AttemptOpen || live.AmountFen != now.PayableFen {
+				t.Errorf("%s: attempt %+v", name, live)
+			}
+			if err := change(o); err != nil {
+				t.Errorf("%s, again: %v", name, err)
+			}
 		}
 		tl.audited()
 	})
