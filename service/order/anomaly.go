@@ -10,12 +10,20 @@ import (
 )
 
 // ResolveAnomaly closes an anomaly with a person's note. A closing order that waited for it goes on closing. Errors as of
-// payment.Resolve.
+// payment.AnomalyByID and payment.Resolve.
 func (s *Service) ResolveAnomaly(ctx context.Context, f payment.AnomalyFilter, id int64, note, actor string) (*model.Anomaly, error) {
 	var a *model.Anomaly
 	err := s.Store.Tx(ctx, func(tx *store.Tx) (err error) {
+		if a, err = payment.AnomalyByID(tx.DB, f, id); err != nil {
+			return err
+		}
+		if a.OrderID != 0 {
+			if _, err = s.lock(tx, a.OrderID); err != nil {
+				return err
+			}
+		}
 		now := s.Now()
-		if a, err = payment.Resolve(tx, f, id, note, actor, now); err != nil {
+		if err = payment.Resolve(tx, a, note, actor, now); err != nil {
 			return err
 		}
 		err = changelog.Record(tx, changelog.Anomaly, id,

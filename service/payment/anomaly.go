@@ -160,12 +160,9 @@ type AnomalyFacts struct {
 // Get returns an anomaly with its facts. not_found where the filter does not reach it.
 func (l Anomalies) Get(ctx context.Context, f AnomalyFilter, id int64) (*AnomalyFacts, error) {
 	db := l.Store.Read(ctx)
-	a, err := first[model.Anomaly](f.on(db).Where("id = ?", id))
+	a, err := AnomalyByID(db, f, id)
 	if err != nil {
 		return nil, err
-	}
-	if a == nil {
-		return nil, fault.New(fault.NotFoundError)
 	}
 	facts := &AnomalyFacts{Anomaly: *a}
 	err = errors.Join(
@@ -187,24 +184,26 @@ func about[T any](db *gorm.DB, into **T, there bool, where string, args ...any) 
 	return err
 }
 
-// Resolve closes an anomaly with a person's note and returns it. not_found where the filter does not reach it, state_conflict
-// where it is resolved already.
-func Resolve(tx *store.Tx, f AnomalyFilter, id int64, note, actor string, now model.Time) (*model.Anomaly, error) {
-	a, err := first[model.Anomaly](f.on(tx.DB).Where("id = ?", id))
-	if err != nil {
-		return nil, err
+// AnomalyByID reads an anomaly without a lock. not_found where the filter does not reach it.
+func AnomalyByID(db *gorm.DB, f AnomalyFilter, id int64) (*model.Anomaly, error) {
+	a, err := first[model.Anomaly](f.on(db).Where("id = ?", id))
+	if err == nil && a == nil {
+		err = fault.New(fault.NotFoundError)
 	}
-	if a == nil {
-		return nil, fault.New(fault.NotFoundError)
-	}
+	return a, err
+}
+
+// Resolve closes an anomaly with a person's note. Whoever locks its order too does so first, as all do who report one of an order
+// that they have locked. state_conflict where it is resolved already.
+func Resolve(tx *store.Tx, a *model.Anomaly, note, actor string, now model.Time) error {
 	n, err := tx.Affected("UPDATE anomalies SET state = ?, note = ?, resolved_by = ?, resolved_at = ? WHERE id = ? AND state IN ?",
-		model.AnomalyResolved, note, actor, now, id, model.AnomalyTransitions.From(model.AnomalyResolved))
+		model.AnomalyResolved, note, actor, now, a.ID, model.AnomalyTransitions.From(model.AnomalyResolved))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if n == 0 {
-		return nil, fault.New(fault.StateConflict).Say("该异常已处理", "This anomaly is resolved already")
+		return fault.New(fault.StateConflict).Say("该异常已处理", "This anomaly is resolved already")
 	}
 	a.State, a.Note, a.ResolvedBy, a.ResolvedAt = model.AnomalyResolved, note, actor, now
-	return a, nil
+	return nil
 }
