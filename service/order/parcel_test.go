@@ -79,6 +79,66 @@ func TestLostAnswerToTheCorrection(t *testing.T) {
 	})
 }
 
+// A parcel is corrected, the answer is lost, and the correction is taken back: whether WeChat took it nobody knows, so that what it
+// has from before is uploaded again. Where it took the correction it takes no other, and the merchant sees that.
+func TestCorrectionTakenBackAfterALostAnswer(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		corrected := func(mode string) (o *model.Order, up *upload) {
+			o = tl.paid()
+			tl.mustShip(o, parcel("YTO", "YT1"))
+			tl.uploadNow(o)
+			if err := tl.change(o, "YTO", "YT2"); err != nil {
+				t.Fatal(err)
+			}
+			up, err := tl.claimUpload(t.Context(), o.ID, *tl.upload(o).NextAt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if mode == "taken" {
+				err = tl.callUpload(t.Context(), up) // the answer is on its way
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tl.change(o, "YTO", "YT1"); err != nil {
+				t.Fatal(err)
+			}
+			return o, up
+		}
+		taken, late := corrected("taken")
+		tl.uploadNow(taken)
+		tl.wantUpload(taken, "refused calls=1 corrections=1", model.ParcelRefused)
+		if u, got := tl.upload(taken), tl.managed(taken); !strings.Contains(u.Error, wechat.CodeCorrectionUsed) || got.Shipping.List[0].TrackingNo != "YT2" {
+			t.Errorf("WeChat has %+v, the upload says %q", got, u.Error)
+		}
+		if err := tl.uploadTaken(t.Context(), late); err != nil {
+			t.Fatal(err)
+		}
+		tl.wantUpload(taken, "refused calls=1 corrections=1", model.ParcelRefused)
+
+		lost, late := corrected("lost")
+		before := tl.line.calls("upload")
+		tl.line.onceAfter("upload", func(error) error { return &wechat.Error{Kind: wechat.KindUnknown} })
+		if got := tl.uploadNow(lost); got.String() != "again" { // the answer to what is called with now is lost as well
+			t.Errorf("a lost answer: %s", got)
+		}
+		tl.advance(time.Second)
+		tl.uploadNow(lost)
+		if n := tl.line.calls("upload") - before; n != 2 {
+			t.Errorf("%d calls", n)
+		}
+		tl.wantUpload(lost, "uploaded calls=2 corrections=0", model.ParcelUploaded)
+		if err := tl.uploadTaken(t.Context(), late); err != nil { // overtaken
+			t.Fatal(err)
+		}
+		tl.wantUpload(lost, "uploaded calls=2 corrections=0", model.ParcelUploaded)
+		if got := tl.managed(lost); got.Uploads != 1 || got.Shipping.List[0].TrackingNo != "YT1" {
+			t.Errorf("WeChat has %+v", got)
+		}
+		tl.audited()
+	})
+}
+
 // The shop does not know of a correction that WeChat counts, as one made in WeChat's console: its word is terminal, shown, and the
 // shop's own state stays.
 // Case S03.

@@ -190,7 +190,7 @@ func (s *Service) uploadTaken(ctx context.Context, up *upload) error {
 		if !overtaken {
 			set["sent_at"], set["sent_hash"], set["split"], set["finished"], set["uploaded_at"] = up.at, up.hash, up.info.Split, up.finished, now
 			if u.Finished && u.SentHash != up.hash {
-				set["corrections"] = u.Corrections + 1
+				set["corrections"] = min(u.Corrections+1, MaxCorrections) // a later call may have been told already that it was used
 			}
 		}
 		to := u.State

@@ -55,7 +55,7 @@ func (s *Service) claimUpload(ctx context.Context, id int64, due model.Time) (up
 			return s.refuseUpload(tx, u, next.parcels, errors.New(why), now)
 		case !next.finished && next.info.Logistics != wechat.LogisticsExpress: // only express can be uploaded in parts
 			return s.moveUpload(tx, u, u.State, map[string]any{"next_at": nil, "updated_at": now})
-		case next.hash == u.SentHash:
+		case next.hash == u.SentHash && u.SentAt == u.CalledAt: // after a call whose answer was lost WeChat may have something else
 			if err := moveParcels(tx, next.parcels, model.ParcelUploaded, now); err != nil {
 				return err
 			}
