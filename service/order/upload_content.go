@@ -127,7 +127,7 @@ func expressContent(up *upload, o *model.Order, u *model.ShippingUpload, goods [
 		return fmt.Sprintf("WeChat takes %d parcels for an order, there are %d", maxParcels, len(express))
 	}
 	for _, p := range express {
-		info := wechat.ParcelInfo{TrackingNo: p.TrackingNo, ExpressCompany: p.Carrier, ItemDesc: describe(goods, p)}
+		info := wechat.ParcelInfo{TrackingNo: p.TrackingNo, ExpressCompany: p.Carrier, ItemDesc: describeParcel(goods, p, express)}
 		if c, _ := shipping.CarrierOf(p.Carrier); c.NeedsContact {
 			if info.ReceiverPhone = contactOf(o); info.ReceiverPhone == "" {
 				why = "a parcel by " + c.Name.EN + " needs the receiver's phone number, and the order has none"
@@ -146,6 +146,15 @@ func contactOf(o *model.Order) string {
 		return ""
 	}
 	return shown[:min(3, n-phoneTail)] + strings.Repeat("*", max(n-phoneTail-3, 0)) + shown[n-phoneTail:]
+}
+
+// describeParcel says what is in a parcel, as WeChat takes none without a description. Of a shipment whose parcels name no lines,
+// only the first has any: nobody knows which of the goods are in which, so each is said to have all of them.
+func describeParcel(goods []model.OrderLine, p Parcel, express []Parcel) string {
+	if len(p.Lines) > 0 {
+		return describe(goods, p)
+	}
+	return describe(goods, slices.DeleteFunc(slices.Clone(express), func(other Parcel) bool { return other.CreatedAt != p.CreatedAt })...)
 }
 
 // describe says what is in parcels: names and numbers of pieces, a line once.

@@ -292,6 +292,28 @@ func TestUploadsThatAreTriedAgain(t *testing.T) {
 	})
 }
 
+// The parcels of a shipment that names no lines: WeChat wants to be told what is in each, and is told what is in all of them.
+func TestUploadOfParcelsWithoutLines(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o, l := tl.three()
+		tl.mustShip(o, parcel("YTO", "YT1", RefundPart{l.ID, 1}))
+		tl.advance(time.Minute)
+		tl.mustShip(o, parcel("YTO", "YT2"), parcel("ZTO", "ZT3"))
+		tl.uploadNow(o)
+		tl.wantUpload(o, "uploaded calls=1 corrections=0", model.ParcelUploaded, model.ParcelUploaded, model.ParcelUploaded)
+		got := tl.managed(o).Shipping.List
+		if len(got) != 3 {
+			t.Fatalf("WeChat has %+v", got)
+		}
+		for i, pieces := range []string{"*1", "*2", "*2"} {
+			if !strings.HasSuffix(got[i].Desc, pieces) {
+				t.Errorf("parcel %d is said to have %q", i, got[i].Desc)
+			}
+		}
+		tl.audited()
+	})
+}
+
 // Codes that no further call would change end the upload, visibly; the order stays shipped.
 func TestUploadsThatWeChatRefuses(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
