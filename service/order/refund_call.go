@@ -154,7 +154,11 @@ func (s *Service) refundAnswered(ctx context.Context, r *model.Refund, due model
 	if err != nil {
 		return s.refundRefused(ctx, r, due, err)
 	}
-	if err := s.RefundResult(ctx, got); err != nil && !isMisfit(err) {
+	err = s.RefundResult(ctx, got)
+	if isMisfit(err) { // it says the same until a person has looked at it
+		return s.refundPutOff(ctx, r, s.Now().Add(abnormalPoll), err, "")
+	}
+	if err != nil {
 		return failed(err)
 	}
 	failpoint.Hit("refund.recorded")
@@ -209,7 +213,7 @@ func (s *Service) refundRefused(ctx context.Context, r *model.Refund, due model.
 // refundPutOff has WeChat called for a refund, or asked about it, later. waitsFor, if not empty, is told to people as an anomaly.
 func (s *Service) refundPutOff(ctx context.Context, r *model.Refund, next model.Time, cause error, waitsFor string) timeout.Outcome {
 	err := s.Store.Tx(ctx, func(tx *store.Tx) error {
-		if err := payment.CallAt(tx, r.ID, next, cutText(cause.Error(), 255)); err != nil || waitsFor == "" {
+		if waits, err := payment.CallAt(tx, r.ID, next, cutText(cause.Error(), 255)); err != nil || !waits || waitsFor == "" {
 			return err
 		}
 		return payment.Report(tx, refundAnomaly(r, payment.AnomalyRefundWaiting, waitsFor, s.Now()))

@@ -76,10 +76,13 @@ func (s *Service) refundProcessing(tx *store.Tx, r *model.Refund, refundID strin
 	if err != nil || ok {
 		return err
 	}
-	if r.State != model.RefundProcessing {
-		return nil // it ended meanwhile
+	switch r.State {
+	case model.RefundProcessing:
+		_, err = payment.CallAt(tx, r.ID, next, "")
+	case model.RefundAbnormal: // the merchant had WeChat pay it out in another way, and WeChat is at it
+		_, err = payment.CallAt(tx, r.ID, next, r.Error)
 	}
-	return payment.CallAt(tx, r.ID, next, "")
+	return err // otherwise it ended meanwhile
 }
 
 func (s *Service) refundAbnormal(tx *store.Tx, r *model.Refund, refundID string, now model.Time) error {
@@ -92,9 +95,9 @@ func (s *Service) refundAbnormal(tx *store.Tx, r *model.Refund, refundID string,
 	case ok:
 		return payment.Report(tx, refundAnomaly(r, payment.AnomalyRefundAbnormal, said, now))
 	case r.State == model.RefundAbnormal:
-		return payment.CallAt(tx, r.ID, next, said)
+		_, err = payment.CallAt(tx, r.ID, next, said)
 	}
-	return nil
+	return err
 }
 
 // refundFailed ends a refund that WeChat will not make, and gives back what it had taken of its payment and lines. An after-sale
@@ -124,13 +127,18 @@ func (s *Service) refundFailed(tx *store.Tx, o *model.Order, r *model.Refund, sa
 
 // refundSucceeded is the one place where a refund has its effects: the order's sums, stock of what was not shipped or came back,
 // the end of the after-sale that it was for, the coupon and the order's end when everything is refunded. A late payment's refund
-// touches none of them.
+// touches none of them. What the refund waited for is nobody's to look at any more.
 func (s *Service) refundSucceeded(tx *store.Tx, o *model.Order, r *model.Refund, refundID string, now model.Time) error {
 	ok, err := payment.RefundSucceeded(tx, r, now, refundID, traceOf(tx.Statement.Context, o))
 	if err != nil || !ok {
 		return err
 	}
 	tx.AfterCommit(s.relayed)
+	for _, kind := range []string{payment.AnomalyRefundWaiting, payment.AnomalyRefundAbnormal} {
+		if err := payment.WithdrawOf(tx, kind, r.OutRefundNo, "退款已成功 · the refund went through", ActorWeChat, now); err != nil {
+			return err
+		}
+	}
 	if r.Kind == model.RefundLate {
 		return nil
 	}

@@ -44,6 +44,12 @@ func (tl *till) refund(o *model.Order, parts ...RefundPart) *model.Refund {
 	return r
 }
 
+// openAnomaly says how often the open anomaly of the kind about the refund was met; 0 where there is none.
+func (tl *till) openAnomaly(kind string, r *model.Refund) int64 {
+	tl.t.Helper()
+	return tl.number("SELECT COALESCE(SUM(seen), 0) FROM anomalies WHERE kind = ? AND refund_id = ? AND state = 'open'", kind, r.ID)
+}
+
 func (tl *till) refundNow(id int64) *model.Refund {
 	tl.t.Helper()
 	r, err := payment.RefundByID(tl.Store.Read(tl.t.Context()), id)
@@ -360,10 +366,23 @@ func TestR03_AbnormalThenSuccess(t *testing.T) {
 			t.Errorf("refund %+v", got)
 		}
 		tl.want(o, paidOnce)
+		// The merchant chose another account, and WeChat pays out again.
+		if err := tl.RefundResult(t.Context(), wechat.Refund{OutRefundNo: r.OutRefundNo, Status: wechat.RefundProcessing, AmountRefund: 100, AmountTotal: 100}); err != nil {
+			t.Fatal(err)
+		}
+		if got := tl.refundNow(r.ID); got.State != model.RefundAbnormal || got.Error == "" || *got.NextAt != payment.NextCall(tl.Now(), got.Calls) {
+			t.Errorf("refund %+v, asked about next in %v", got, got.NextAt.Sub(tl.Now()))
+		}
 		tl.bankSays(r.OutRefundNo, "SUCCESS")
+		if tl.openAnomaly(payment.AnomalyRefundAbnormal, r) != 1 {
+			t.Error("the anomaly is not open")
+		}
 		tl.advance(abnormalPoll)
 		tl.tick()
 		tl.want(o, "closed/refunded stock=10 coupon=available")
+		if n := tl.number("SELECT COUNT(*) FROM anomalies WHERE refund_id = ? AND state = 'resolved' AND resolved_by = ?", r.ID, ActorWeChat); n != 1 {
+			t.Errorf("%d anomalies are resolved", n)
+		}
 		tl.audited()
 	})
 }
@@ -390,6 +409,9 @@ func TestR10_T62_NotEnoughKeepsTheNumber(t *testing.T) {
 		tl.refunded(o)
 		if got := tl.refundNow(r.ID); got.OutRefundNo != r.OutRefundNo {
 			t.Errorf("another number %s", got.OutRefundNo)
+		}
+		if tl.openAnomaly(payment.AnomalyRefundWaiting, r) != 0 {
+			t.Error("the anomaly is open")
 		}
 		tl.audited()
 	})
@@ -427,6 +449,26 @@ func TestR12_R15_WeChatsLimits(t *testing.T) {
 		}
 		_, err = tl.Refund(t.Context(), merchantID, o.No, "", RefundRequest{Reason: "x"})
 		tl.wantCode(err, fault.RefundTooMany)
+	})
+}
+
+// A word of a refund that does not fit is asked about slowly, until a person has looked at it.
+func TestMisfitOfARefundIsAskedAboutSlowly(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o := tl.paid()
+		r := tl.refund(o)
+		tl.called()
+		tl.exec("UPDATE refunds SET amount_fen = 99 WHERE id = ?", r.ID)
+		for met := range int64(3) {
+			tl.clock.Store(int64(*tl.refundNow(r.ID).NextAt))
+			tl.tick()
+			if got := tl.refundNow(r.ID); got.State != model.RefundProcessing || *got.NextAt != tl.Now().Add(abnormalPoll) || got.Error == "" {
+				t.Errorf("refund %+v", got)
+			}
+			if n := tl.openAnomaly(payment.AnomalyRefundMismatch, r); n != met+1 {
+				t.Errorf("the anomaly was met %d times, want %d", n, met+1)
+			}
+		}
 	})
 }
 

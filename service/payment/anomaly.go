@@ -80,20 +80,20 @@ func Report(tx *store.Tx, a model.Anomaly) error {
 // ActorBill is who resolves an anomaly of a bill that a later bill clears up.
 const ActorBill = "bill"
 
-// Withdraw resolves an open anomaly that the shop itself found to hold no longer, with a note that says why. One that a person
-// resolved meanwhile stays as it is.
-func Withdraw(tx *store.Tx, id int64, note string, now model.Time) error {
+// Withdraw resolves an open anomaly that the shop itself found to hold no longer, with a note that says why and by the word of what
+// actor. One that a person resolved meanwhile stays as it is.
+func Withdraw(tx *store.Tx, id int64, note, actor string, now model.Time) error {
 	return tx.Exec("UPDATE anomalies SET state = ?, note = ?, resolved_by = ?, resolved_at = ? WHERE id = ? AND state IN ?",
-		model.AnomalyResolved, note, ActorBill, now, id, model.AnomalyTransitions.From(model.AnomalyResolved)).Error
+		model.AnomalyResolved, note, actor, now, id, model.AnomalyTransitions.From(model.AnomalyResolved)).Error
 }
 
 // WithdrawOf is Withdraw for the anomaly of the kind and ref, if there is one.
-func WithdrawOf(tx *store.Tx, kind, ref, note string, now model.Time) error {
+func WithdrawOf(tx *store.Tx, kind, ref, note, actor string, now model.Time) error {
 	var id int64
 	if err := tx.Raw("SELECT id FROM anomalies WHERE kind = ? AND ref = ? AND state = 'open'", kind, ref).Scan(&id).Error; err != nil || id == 0 {
 		return err
 	}
-	return Withdraw(tx, id, note, now)
+	return Withdraw(tx, id, note, actor, now)
 }
 
 // IsResolved reports whether the anomaly of the kind and ref is there and resolved.

@@ -188,9 +188,11 @@ func TakeTurn(tx *store.Tx, r *model.Refund, now model.Time, pause time.Duration
 	return nil, tx.Exec("UPDATE refunds SET called_at = ? WHERE id = ?", now, r.ID).Error
 }
 
-// CallAt puts a refund's next call to a time, with what WeChat said last.
-func CallAt(tx *store.Tx, id int64, at model.Time, said string) error {
-	return tx.Exec("UPDATE refunds SET next_at = ?, error = ? WHERE id = ? AND next_at IS NOT NULL", at, said, id).Error
+// CallAt puts a refund's next call to a time, with what WeChat said last. It reports whether that changed anything: one that ended is
+// called for no more.
+func CallAt(tx *store.Tx, id int64, at model.Time, said string) (bool, error) {
+	n, err := tx.Affected("UPDATE refunds SET next_at = ?, error = ? WHERE id = ? AND next_at IS NOT NULL", at, said, id)
+	return n == 1, err
 }
 
 // pollAfter is the pause before the next call, by how many there were: short while WeChat usually finishes, long afterwards.

@@ -86,7 +86,7 @@ func (s *Service) record(ctx context.Context, b *model.Bill, p page) error {
 			}
 		}
 		for _, h := range p.healed {
-			if err := payment.Withdraw(tx, h.ID, "对账相符 · in WeChat's bill of "+Day(b.ID).String(), now); err != nil {
+			if err := payment.Withdraw(tx, h.ID, "对账相符 · in WeChat's bill of "+Day(b.ID).String(), payment.ActorBill, now); err != nil {
 				return err
 			}
 		}
@@ -123,7 +123,7 @@ func (s *Service) compared(ctx context.Context, b *model.Bill) error {
 		if err := s.moveIn(tx, b, state, map[string]any{"differences": n, "next_at": s.again(b), "ended_at": now, "error": ""}); err != nil {
 			return err
 		}
-		return payment.WithdrawOf(tx, payment.AnomalyBillFailed, Day(b.ID).String(), "已对账 · reconciled", now)
+		return payment.WithdrawOf(tx, payment.AnomalyBillFailed, Day(b.ID).String(), "已对账 · reconciled", payment.ActorBill, now)
 	})
 }
 
