@@ -24,7 +24,7 @@ const (
 	// refundPause is what lies between calls for refunds of one payment: WeChat wants a minute, counted where it receives them, which
 	// may be as long after the call was begun as a call may take.
 	refundPause = time.Minute + wechat.CallLimit
-	// abnormalPoll is how often WeChat is asked about a refund that waits for the merchant.
+	// abnormalPoll is how often WeChat is asked about a refund, or for it, that waits for the merchant.
 	abnormalPoll = time.Hour
 )
 
@@ -179,7 +179,7 @@ func (s *Service) refundNext(ctx context.Context, id int64) timeout.Outcome {
 
 // refundRefused decides what follows when WeChat did not take the call: no certain answer is asked about again, a full purse,
 // a busy WeChat or credentials that are mended are waited for under the same number, and a definite refusal of this refund ends
-// it, visibly.
+// it, visibly. That of a late payment is waited for as well: the money is not the shop's, and nobody could make another refund of it.
 func (s *Service) refundRefused(ctx context.Context, r *model.Refund, due model.Time, cause error) timeout.Outcome {
 	now, said := s.Now(), cutText(cause.Error(), 255)
 	next := payment.NextCall(now, r.Calls+1)
@@ -191,6 +191,9 @@ func (s *Service) refundRefused(ctx context.Context, r *model.Refund, due model.
 		next = max(next, now.Add(time.Minute)) // WeChat wants a minute between refunds of one payment
 	case wechat.KindNotEnough, wechat.KindNotFound, wechat.KindSetup:
 	default:
+		if r.Kind == model.RefundLate {
+			return s.refundPutOff(ctx, r, now.Add(abnormalPoll), cause, "WeChat refuses to refund a late payment; mend what it names; it is tried again every hour")
+		}
 		err := s.inRefund(ctx, r.ID, func(tx *store.Tx, o *model.Order, r *model.Refund) error {
 			return s.refundFailed(tx, o, r, said, now)
 		})

@@ -44,6 +44,21 @@ func (tl *till) refund(o *model.Order, parts ...RefundPart) *model.Refund {
 	return r
 }
 
+// lateMoney is a closed order for which money came all the same, and the refund of that, which is due.
+func (tl *till) lateMoney() (*model.Order, *model.Refund) {
+	tl.t.Helper()
+	o := tl.unpaid()
+	tl.open(o)
+	tl.toDeadline(o)
+	tl.tick()
+	tl.paidLate(o.No + "-1")
+	if err := tl.callback(o.No + "-1"); err != nil {
+		tl.t.Fatal(err)
+	}
+	r := tl.refunds(o)[0]
+	return o, &r
+}
+
 // openAnomaly says how often the open anomaly of the kind about the refund was met; 0 where there is none.
 func (tl *till) openAnomaly(kind string, r *model.Refund) int64 {
 	tl.t.Helper()
@@ -449,6 +464,34 @@ func TestR12_R15_WeChatsLimits(t *testing.T) {
 		}
 		_, err = tl.Refund(t.Context(), merchantID, o.No, "", RefundRequest{Reason: "x"})
 		tl.wantCode(err, fault.RefundTooMany)
+	})
+}
+
+// A late payment's refund that WeChat refuses keeps its number and is called for again: nobody could make another one.
+func TestRefusedRefundOfALatePaymentIsTriedAgain(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o, r := tl.lateMoney()
+		tl.fault(m{"path": "/v3/refund/domestic/refunds", "mode": "code", "status": 403, "code": "USER_ACCOUNT_ABNORMAL", "count": 2})
+		tl.called()
+		for met := range int64(2) {
+			if got := tl.refundNow(r.ID); got.State != model.RefundPending || got.NextAt == nil || *got.NextAt != tl.Now().Add(abnormalPoll) || got.Error == "" {
+				t.Fatalf("refund %+v", got)
+			}
+			if n := tl.openAnomaly(payment.AnomalyRefundWaiting, r); n != met+1 {
+				t.Errorf("the anomaly was met %d times, want %d", n, met+1)
+			}
+			if n := tl.number("SELECT refunded_fen FROM payments WHERE id = ?", r.PaymentID); n != 100 {
+				t.Errorf("%d fen of the payment are refunded", n)
+			}
+			tl.audited()
+			tl.advance(abnormalPoll)
+			tl.tick()
+		}
+		tl.refunded(o)
+		if got := tl.refunds(o); len(got) != 1 || got[0].OutRefundNo != r.OutRefundNo || tl.openAnomaly(payment.AnomalyRefundWaiting, r) != 0 {
+			t.Errorf("refunds %+v", got)
+		}
+		tl.audited()
 	})
 }
 

@@ -69,12 +69,12 @@ export const kindsZh: Record<AnomalyKind, Words> = {
   refund_abnormal: {
     word: "退款异常",
     what: "微信无法把钱退回原路（如买家的卡已注销）。钱还没有退给买家。",
-    next: "在微信商户平台的「退款异常」里改退到买家其他账户；完成后系统会自己查到。",
+    next: "在微信商户平台的「退款异常」里改退到买家其他账户；完成后系统会自己查到，并标为已处理。",
   },
   refund_waiting: {
     word: "退款在等待",
     what: "微信暂时不接受这笔退款，多半是商户可用余额不足。系统会继续重试。",
-    next: "给商户号充值或等待资金结算；成功后填写说明即可。",
+    next: "给商户号充值或等待资金结算，并处理微信给出的原因；退款成功后本异常自动标为已处理。",
   },
   wechat_trade_controlled: {
     word: "交易被微信管控",
@@ -172,12 +172,12 @@ export const kindsEn: Record<AnomalyKind, Words> = {
   refund_abnormal: {
     word: "Refund abnormal",
     what: "WeChat cannot give the money back the way it came, such as to a closed card. The shopper does not have it.",
-    next: "Choose another account of the shopper's in WeChat's merchant platform; the shop then learns of it by itself.",
+    next: "Choose another account of the shopper's in WeChat's merchant platform; the shop then learns of it, and resolves this, by itself.",
   },
   refund_waiting: {
     word: "Refund waits",
     what: "WeChat does not take the refund yet, mostly for want of balance. It is tried again.",
-    next: "Pay in at WeChat or wait for the settlement; once it succeeded, resolve with a note.",
+    next: "Pay in at WeChat or wait for the settlement, and mend what WeChat names; once it succeeds, this is resolved by itself.",
   },
   wechat_trade_controlled: {
     word: "Payments restricted by WeChat",
