@@ -16,7 +16,7 @@ import (
 // Panel has the operations about the panel itself: what it needs to begin, and what its menu counts.
 type Panel struct {
 	Figures interface {
-		Waiting(ctx context.Context, merchantID int64) (report.Waiting, error)
+		Waiting(ctx context.Context, merchantID int64, unowned bool) (report.Waiting, error)
 	}
 	Tasks interface {
 		Failures(ctx context.Context, f deadline.Filter, page store.Page) ([]timeout.Failure, int64, error)
@@ -48,10 +48,10 @@ type Todo struct {
 	DeadMessages int64 `json:"dead_messages,omitempty"`
 }
 
-// Waiting counts what waits for a person of the merchant.
+// Waiting counts what waits for a person of the merchant, and for the platform also what is no merchant's.
 func (p *Panel) Waiting(ctx context.Context, _ *struct{}) (*api.Reply[Todo], error) {
 	who := api.Admin(ctx)
-	t, err := p.Figures.Waiting(ctx, who.MerchantID)
+	t, err := p.Figures.Waiting(ctx, who.MerchantID, who.Platform)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidemall/tidemall/api"
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/report"
 )
 
@@ -35,7 +36,7 @@ type Overview struct {
 // OverviewInput asks for an overview.
 type OverviewInput struct{ api.DayRange }
 
-// Overview answers for the orders placed in a time; today where nothing is said.
+// Overview answers for the orders placed in a time of 366 days at most; today where nothing is said.
 func (r *Reports) Overview(ctx context.Context, in *OverviewInput) (*api.Reply[Overview], error) {
 	from, to, err := r.bounds(ctx, in.DayRange)
 	if err != nil {
@@ -55,7 +56,18 @@ func overviewOf(from, to model.Time, o report.Overview) Overview {
 	}
 }
 
-// bounds reads a range of days: today where nothing is said, up to now where no end is said.
+// longest is the longest time that figures are told of: what they cost grows with it.
+const longest = 366 * 24 * time.Hour
+
+// notOver fails where a range is longer than most.
+func notOver(most time.Duration, from, to model.Time) error {
+	if to.Std().Sub(from.Std()) > most+time.Hour { // a day may have 25 hours
+		return fault.New(fault.ValidationFailed).With("from", fault.FieldRange, "时间范围太长", "the range is too long")
+	}
+	return nil
+}
+
+// bounds reads a range of days: today where nothing is said, up to now where no end is said, and no longer than longest.
 func (r *Reports) bounds(ctx context.Context, days api.DayRange) (from, to model.Time, err error) {
 	if from, to, err = days.Bounds(ctx); err != nil {
 		return 0, 0, err
@@ -67,5 +79,5 @@ func (r *Reports) bounds(ctx context.Context, days api.DayRange) (from, to model
 	if to == 0 {
 		to = model.CeilTime(now) + 1
 	}
-	return from, to, nil
+	return from, to, notOver(longest, from, to)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/tidemall/tidemall/api"
 	"github.com/tidemall/tidemall/model"
-	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/report"
 )
 
@@ -17,8 +16,8 @@ type SeriesInput struct {
 	By string `query:"by" enum:"hour,day" default:"day" doc:"How long a span is; a range may have 31 days of hours, or 366 days"`
 }
 
-// longest are the longest ranges of a series.
-var longest = map[report.By]time.Duration{report.ByHour: 31 * 24 * time.Hour, report.ByDay: 366 * 24 * time.Hour}
+// longestByHour is the longest range of a series by the hour.
+const longestByHour = 31 * 24 * time.Hour
 
 // Series returns the figures of the orders placed in each hour or day of a time, oldest first; today where nothing is said.
 func (r *Reports) Series(ctx context.Context, in *SeriesInput) (*api.Reply[api.All[Overview]], error) {
@@ -27,8 +26,10 @@ func (r *Reports) Series(ctx context.Context, in *SeriesInput) (*api.Reply[api.A
 		return nil, err
 	}
 	by := report.By(in.By)
-	if most := longest[by]; to.Std().Sub(from.Std()) > most+time.Hour { // a day may have 25 hours
-		return nil, fault.New(fault.ValidationFailed).With("from", fault.FieldRange, "时间范围太长", "the range is too long")
+	if by == report.ByHour {
+		if err := notOver(longestByHour, from, to); err != nil {
+			return nil, err
+		}
 	}
 	points, err := r.Service.Series(ctx, api.Admin(ctx).MerchantID, from, to, by, api.Zone(ctx))
 	if err != nil {
@@ -64,7 +65,7 @@ type BestSeller struct {
 	PaidFen   model.Fen `json:"paid_fen" doc:"After discounts and adjustments"`
 }
 
-// BestSellers returns the products of which most pieces were paid for in a time, most first; today where nothing is said.
+// BestSellers returns the products of which most pieces were paid for in a time of 366 days at most, most first; today where nothing is said.
 func (r *Reports) BestSellers(ctx context.Context, in *BestSellersInput) (*api.Reply[api.All[BestSeller]], error) {
 	from, to, err := r.bounds(ctx, in.DayRange)
 	if err != nil {

@@ -333,6 +333,9 @@ func (a *Accounts) applyAdmin(tx *store.Tx, by AdminIdentity, row *model.Admin, 
 		row.Disabled, signOut = *in.Disabled, true
 	}
 	if hash != "" {
+		if self { // there the present password is asked for
+			return fault.New(fault.PermissionDenied).Say("请在账号页修改自己的密码", "Change your own password on your account's page")
+		}
 		row.PasswordHash, row.FailedCount, row.LockedUntil, signOut = hash, 0, 0, true
 	}
 	if signOut {

@@ -253,6 +253,10 @@ func TestNobodyGrantsWhatTheyDoNotHave(t *testing.T) {
 		want(t, err, fault.PermissionDenied)
 		_, err = f.ChangeRole(t.Context(), clerk, few.ID, 1, account.RoleInput{Name: "人事", Permissions: []account.Permission{account.AccountRead}})
 		want(t, err, fault.PermissionDenied) // would leave nobody who can undo it
+		_, err = f.ChangeRole(t.Context(), clerk, few.ID, 1, account.RoleInput{Name: "人事", Permissions: []account.Permission{account.AccountWrite}})
+		want(t, err, fault.PermissionDenied) // nor this
+		_, err = f.ChangeAdmin(t.Context(), clerk, clerk.ID, account.AdminChange{Version: 1, Password: "without the old one"})
+		want(t, err, fault.PermissionDenied)
 		_, err = f.ChangeAdmin(t.Context(), clerk, clerk.ID, account.AdminChange{Version: 1, RoleID: &ownerRole})
 		want(t, err, fault.PermissionDenied)
 		for _, p := range []account.Permission{account.MerchantWrite, "nonsense", "*"} {
@@ -263,6 +267,23 @@ func TestNobodyGrantsWhatTheyDoNotHave(t *testing.T) {
 		want(t, err, fault.NameTaken)
 		if _, total, _ := f.Roles(t.Context(), owner, store.Page{Number: 1, Limit: 10}); total != 2 {
 			t.Errorf("%d roles", total)
+		}
+	})
+}
+
+// A role that stands for everything is shown and sent back as the list of what that is today. Renaming it must not make it that list:
+// nobody could give what a later version adds.
+func TestTheOwnersRoleKeepsStandingForEverything(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		f := newPanel(t, s)
+		_, owner := f.shop(t, "alpha")
+		roles, _, err := f.Roles(t.Context(), owner, store.Page{Number: 1, Limit: 10})
+		if err != nil || len(roles) != 1 {
+			t.Fatalf("roles %+v, %v", roles, err)
+		}
+		got := must(f.ChangeRole(t.Context(), owner, roles[0].ID, roles[0].Version, account.RoleInput{Name: "店长", Permissions: roles[0].Allows}))(t)
+		if got.Name != "店长" || !slices.Equal(got.Permissions, []string{"*"}) {
+			t.Errorf("the role is %+v", got.Role)
 		}
 	})
 }

@@ -171,11 +171,17 @@ func (a *Accounts) ChangeRole(ctx context.Context, by AdminIdentity, id, version
 		if err := tx.Raw("SELECT role_id FROM admins WHERE id = ?", by.ID).Scan(&own).Error; err != nil {
 			return err
 		}
-		if own == id && !slices.Contains(in.Permissions, AccountWrite) {
-			return fault.New(fault.PermissionDenied).Say("不能移除自己角色的 account:write", "You cannot take account:write from your own role")
+		had := expand(permissionsOf(row), row.MerchantID == 0)
+		for _, p := range had {
+			if own == id && !slices.Contains(in.Permissions, p) { // nobody could give it back who has it from this role alone
+				return fault.New(fault.PermissionDenied).Say("不能移除自己角色的 "+string(p), "You cannot take "+string(p)+" from your own role")
+			}
 		}
 		was := row
-		row.Name, row.Permissions = in.Name, textsOf(in.Permissions)
+		row.Name = in.Name
+		if !slices.Equal(had, in.Permissions) { // the same list leaves a role that stands for all, those of later versions too
+			row.Permissions = textsOf(in.Permissions)
+		}
 		row.ChangedAt = max(a.now(), row.ChangedAt)
 		res := tx.Model(&row).Where("version = ?", version).Select("name", "permissions", "version", "changed_at").
 			Updates(&model.Role{Name: row.Name, Permissions: row.Permissions, Version: version + 1, ChangedAt: row.ChangedAt})

@@ -120,11 +120,12 @@ func TestSecretsAndPhoneNumbersAreNotKept(t *testing.T) {
 		"contact_phone": landline, "phone": 13812345678, "phones": []string{mobile}, "totp_secret": "JBSWY3DPEHPK3PXP",
 		"sender": model.Contact{Name: "仓库", Phone: mobile, Address: "人民大道 200 号，电话" + mobile + "。"},
 		"deep":   []any{map[string]any{"new_password": "correct horse", "note": "打 " + mobile}},
+		"notice": "电话 13912345678、13712345679；tel13612345670，+8613512345671 或 138-1234-5672，86 138 1234 5673",
 		"cipher": "sealed-number", "order_no": "T20260131139000011112", "tracking_no": "SF1390000111122",
 	})
 	list := rows(t, s)
 	for _, r := range list {
-		for _, needle := range []string{mobile, landline, hash, "correct horse", "claim-token-1", "app-secret-1", "openid-of-ann", "sealed-number", "JBSWY3DPEHPK3PXP"} {
+		for _, needle := range []string{mobile, landline, hash, "correct horse", "claim-token-1", "app-secret-1", "openid-of-ann", "sealed-number", "JBSWY3DPEHPK3PXP", "12345678", "12345679", "12345670", "12345671", "1234-5672", "1234 5673"} {
 			if strings.Contains(r.Before+r.After, needle) {
 				t.Errorf("%s is kept in %s %s", needle, r.Before, r.After)
 			}
@@ -133,7 +134,7 @@ func TestSecretsAndPhoneNumbersAreNotKept(t *testing.T) {
 	if list[0].Before != `{"password_hash":"***","role_id":2}` || list[0].After != `{"password_hash":"***","role_id":7}` {
 		t.Errorf("that a password changed is to be seen: %s %s", list[0].Before, list[0].After)
 	}
-	for _, seen := range []string{"T20260131139000011112", "SF1390000111122", "138****5678", `"contact_phone":"***5678"`, "人民大道 200 号"} {
+	for _, seen := range []string{"T20260131139000011112", "SF1390000111122", "138****5678", `"contact_phone":"***5678"`, "人民大道 200 号", "139****5678、137****5679；tel136****5670，+86135****5671 或 138****5672，86 138****5673"} {
 		if !strings.Contains(list[1].After, seen) {
 			t.Errorf("%s is not in %s", seen, list[1].After)
 		}

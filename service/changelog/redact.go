@@ -11,10 +11,11 @@ import (
 // secret are the names of fields, at any depth, whose values are not kept: that they changed is.
 var secret = regexp.MustCompile(`(?i)(^|_)(password|hash|cipher|token|jti|secret|openid|unionid|totp|recovery_codes?|private_key|api_key)($|_)`)
 
-// phone are the names of fields that hold phone numbers; mobile finds the number of a Chinese mobile in any other text.
+// phone are the names of fields that hold phone numbers; mobile finds the number of a Chinese mobile in any other text, as people
+// write it: after 86 or a word, in groups, one after the other.
 var (
 	phone  = regexp.MustCompile(`(?i)(^|_)(phones?|mobiles?|tel)($|_)`)
-	mobile = regexp.MustCompile(`(^|[^0-9A-Za-z])(1[3-9]\d)\d{4}(\d{4})($|[^0-9A-Za-z])`)
+	mobile = regexp.MustCompile(`(?i)\b((?:tel|mobile|phone)?(?:\+?86)?[ -]?)(1[3-9]\d)[ -]?\d{4}[ -]?(\d{4})\b`)
 )
 
 // hiddenValue stands where a value is not kept.
@@ -78,7 +79,7 @@ func cleanText(name, text string) string {
 	if phone.MatchString(name) {
 		return tail(text)
 	}
-	text = mobile.ReplaceAllString(text, "$1$2****$3$4")
+	text = mobile.ReplaceAllString(text, "${1}${2}****$3")
 	if n := utf8.RuneCountInString(text); n > maxText {
 		return string([]rune(text)[:maxText]) + fmt.Sprintf("… [%d]", n)
 	}

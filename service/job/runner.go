@@ -246,6 +246,11 @@ func (r *Runner) step(ctx context.Context, t *task) (more bool, err error) {
 			return false, err
 		}
 	}
+	if t.job.Kind.Exports() { // reading a part and keeping it may take as long as a step may
+		if err := r.renew(ctx, &t.job, stepLimit); err != nil {
+			return false, err
+		}
+	}
 	st, err := t.work.next(ctx, &t.job)
 	if err != nil {
 		return false, err

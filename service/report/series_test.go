@@ -150,10 +150,18 @@ func TestWaiting(t *testing.T) {
 			create(&model.Anomaly{Kind: "k", Ref: fmt.Sprint(i), MerchantID: 1, State: []model.AnomalyState{model.AnomalyOpen, model.AnomalyOpen, model.AnomalyOpen, model.AnomalyResolved}[i]})
 			create(&model.Message{Topic: "t", Key: fmt.Sprint(i), MerchantID: 1, State: []model.MessageState{model.MessageDead, model.MessageSent, model.MessagePending, model.MessageSkipped}[i]})
 		}
-		got, err := report.Report{Store: s}.Waiting(t.Context(), 1)
+		got, err := report.Report{Store: s}.Waiting(t.Context(), 1, false)
 		want := report.Waiting{ToShip: 2, Aftersales: 2, ContentHolds: 1, Anomalies: 3, DeadMessages: 1}
 		if err != nil || got != want {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+		create(&model.ContentHold{Kind: "nickname", RefID: 9, State: model.HoldHeld})
+		create(&model.Anomaly{Kind: "k", Ref: "nobody's", State: model.AnomalyOpen})
+		create(&model.Anomaly{Kind: "k", Ref: "another's", MerchantID: 2, State: model.AnomalyOpen})
+		got, err = report.Report{Store: s}.Waiting(t.Context(), 1, true)
+		want.ContentHolds, want.Anomalies = 2, 4
+		if err != nil || got != want {
+			t.Errorf("of the platform: %+v, %v, want %+v", got, err, want)
 		}
 	})
 }

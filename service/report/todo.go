@@ -19,8 +19,12 @@ type Waiting struct {
 	DeadMessages int64
 }
 
-// Waiting counts by index and stops at WaitingMost, so that its cost does not grow with the shop.
-func (r Report) Waiting(ctx context.Context, merchantID int64) (t Waiting, err error) {
+// Waiting counts for a merchant, and for the platform (unowned) besides what is no merchant's. It counts by index and stops at WaitingMost, so that its cost does not grow with the shop.
+func (r Report) Waiting(ctx context.Context, merchantID int64, unowned bool) (t Waiting, err error) {
+	merchants := []int64{merchantID}
+	if unowned {
+		merchants = append(merchants, 0)
+	}
 	db := r.Store.Read(ctx)
 	some := func(table, where string, args ...any) any {
 		return db.Table(table).Select("1 AS one").Where(where, args...).Limit(WaitingMost)
@@ -30,8 +34,8 @@ func (r Report) Waiting(ctx context.Context, merchantID int64) (t Waiting, err e
 			(SELECT COUNT(*) FROM (?) e) AS dead_messages`,
 		some("orders", "merchant_id = ? AND state = ?", merchantID, model.OrderPaid),
 		some("aftersales", "merchant_id = ? AND state IN ?", merchantID, []model.AftersaleState{model.AftersaleRequested, model.AftersaleReturning}),
-		some("content_holds", "merchant_id = ? AND state = ?", merchantID, model.HoldHeld),
-		some("anomalies", "merchant_id = ? AND state = ?", merchantID, model.AnomalyOpen),
+		some("content_holds", "merchant_id IN ? AND state = ?", merchants, model.HoldHeld),
+		some("anomalies", "merchant_id IN ? AND state = ?", merchants, model.AnomalyOpen),
 		some("messages", "merchant_id = ? AND state = ?", merchantID, model.MessageDead),
 	).Scan(&t).Error
 	return t, store.Classify(err)
