@@ -66,22 +66,34 @@ test("a role, an admin with it, and what they see", async () => {
   );
 });
 
-test("a role that nobody has is deleted", async () => {
+test("a role that nobody has is deleted, whatever somebody else made of it meanwhile", async () => {
   const boss = await admin(shop);
   const role = await boss("POST", "/api/admin/v1/roles", { name: "临时", permissions: ["order:read"] });
   const held = (await boss("GET", "/api/admin/v1/roles")).list.find((r) => r.admins > 0);
-  await panel(browser, shop, `/people/roles/${held.id}`, async (page) => {
-    await page.getByRole("button", { name: "保存" }).waitFor();
-    assert.equal(await page.getByRole("button", { name: "删除" }).count(), 0, "a role that somebody has cannot go");
-    await page.goto(`${shop.url}/admin/people/roles/${role.id}`);
-    await page.getByRole("button", { name: "删除" }).click();
-    const question = page.getByRole("dialog", { name: "删除角色 临时？" });
-    await question.getByText("谁的权限都不会变").waitFor();
-    await question.getByRole("button", { name: "删除" }).click();
-    await page.waitForURL(/people\/roles$/);
-    await page.getByRole("button", { name: "新建角色" }).waitFor();
-    assert.ok(!(await boss("GET", "/api/admin/v1/roles")).list.some((r) => r.id === role.id));
-  });
+  await panel(
+    browser,
+    shop,
+    `/people/roles/${held.id}`,
+    async (page) => {
+      await page.getByRole("button", { name: "保存" }).waitFor();
+      assert.equal(await page.getByRole("button", { name: "删除" }).count(), 0, "a role that somebody has cannot go");
+      await page.goto(`${shop.url}/admin/people/roles/${role.id}`);
+      await page.getByRole("button", { name: "删除" }).click();
+      const question = page.getByRole("dialog", { name: "删除角色 临时？" });
+      await question.getByText("谁的权限都不会变").waitFor();
+      const other = { version: role.version, name: "临时的", permissions: ["order:read"] };
+      await boss("PUT", `/api/admin/v1/roles/${role.id}`, other);
+      await question.getByRole("button", { name: "删除" }).click();
+      const stale = page.getByRole("dialog", { name: "别人刚刚改过" });
+      await stale.getByRole("row", { name: /角色名称 临时 临时的$/ }).waitFor();
+      await accessible(page);
+      await stale.getByRole("button", { name: "仍要删除" }).click();
+      await page.waitForURL(/people\/roles$/);
+      await page.getByRole("button", { name: "新建角色" }).waitFor();
+      assert.ok(!(await boss("GET", "/api/admin/v1/roles")).list.some((r) => r.id === role.id));
+    },
+    { expected: [/409/] },
+  );
 });
 
 test("an admin is disabled, and a stale save shows what changed", async () => {

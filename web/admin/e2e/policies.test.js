@@ -124,8 +124,16 @@ test("a new policy shows what it applies to, and a stale save what was changed",
       await dialog.getByRole("button", { name: "采用现在的" }).click();
       await page.getByText("版本 2 · 修改").waitFor();
       assert.equal(await page.getByRole("spinbutton", { name: "灰度比例（%）" }).inputValue(), "40");
+      // What came too late is what is done all the same, not a save of what the form has.
+      await api("PUT", `${policies}/${id}`, { rollout_percent: 50, version: 2 });
+      await page.getByRole("button", { name: "回滚到此版本 1" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "回滚到此版本" }).click();
+      await dialog.getByRole("button", { name: "仍要回滚到此版本 1" }).click();
+      await page.getByText("版本 4 · 回滚到版本 1").waitFor();
+      await api("PUT", `${policies}/${id}`, { rollout_percent: 60, version: 4 });
       await page.getByRole("button", { name: "删除策略" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "删除策略" }).click();
+      await dialog.getByRole("button", { name: "仍要删除策略" }).click();
       await page.waitForURL(/\/policies$/);
     },
     { expected: [/409/] },
