@@ -129,29 +129,50 @@ test("an admin is disabled, and a stale save shows what changed", async () => {
   );
 });
 
-test("a merchant is added with its first admin, and disabled", async () => {
-  await panel(browser, shop, "/people/merchants", async (page) => {
-    await page.getByRole("button", { name: "新建商家" }).click();
-    await page.getByLabel("商家名称").fill("浪花杂货");
-    await page.getByRole("textbox", { name: "用户名" }).fill("wave.owner");
-    await page.getByRole("textbox", { name: "密码" }).fill(password);
-    await page.getByRole("button", { name: "新建商家" }).click();
-    await page.waitForURL(/merchants\/\d+$/);
-    const token = await login("wave.owner");
-    await accessible(page);
-    await page.getByRole("button", { name: "停用" }).click();
-    const question = page.getByRole("dialog", { name: /停用商家 浪花杂货/ });
-    await question.getByText("商品立即从店铺消失").waitFor();
-    await question.getByRole("button", { name: "停用" }).click();
-    await page.getByRole("button", { name: "启用" }).waitFor();
-    await assert.rejects(caller(shop.url, token)("GET", "/api/admin/v1/auth/me"), /merchant_disabled/);
-    await page.goto(`${shop.url}/admin/people/merchants`);
-    await page
-      .getByRole("row", { name: /浪花杂货/ })
-      .getByText("停用")
-      .waitFor();
-    await settled(page);
-  });
+test("a merchant is added with its first admin, and disabled while somebody else renames it", async () => {
+  await panel(
+    browser,
+    shop,
+    "/people/merchants",
+    async (page, boss) => {
+      await page.getByRole("button", { name: "新建商家" }).click();
+      await page.getByLabel("商家名称").fill("浪花杂货");
+      await page.getByRole("textbox", { name: "用户名" }).fill("wave.owner");
+      await page.getByRole("textbox", { name: "密码" }).fill(password);
+      await page.getByRole("button", { name: "新建商家" }).click();
+      await page.waitForURL(/merchants\/\d+$/);
+      const token = await login("wave.owner");
+      await accessible(page);
+      await page.getByRole("button", { name: "停用" }).click();
+      const question = page.getByRole("dialog", { name: /停用商家 浪花杂货/ });
+      await question.getByText("商品立即从店铺消失").waitFor();
+      const path = `/api/admin/v1${new URL(page.url()).pathname.replace("/admin/people", "")}`;
+      await boss("PUT", path, { version: 1, name: "浪花百货", disabled: false });
+      await question.getByRole("button", { name: "停用" }).click();
+      await page.getByRole("dialog", { name: "别人刚刚改过" }).getByRole("button", { name: "用我的覆盖" }).click();
+      await page.getByRole("button", { name: "启用" }).waitFor();
+      assert.equal((await boss("GET", path)).name, "浪花百货");
+      // The other way round, and the name that was typed stays while the state is changed.
+      await page.getByLabel("商家名称").fill("浪花杂货");
+      await page.getByRole("button", { name: "启用" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "启用" }).click();
+      await page.getByRole("button", { name: "停用" }).waitFor();
+      assert.equal(await page.getByLabel("商家名称").inputValue(), "浪花杂货");
+      await boss("PUT", path, { version: (await boss("GET", path)).version, name: "浪花百货", disabled: true });
+      await page.getByRole("button", { name: "保存" }).click();
+      await page.getByRole("dialog", { name: "别人刚刚改过" }).getByRole("button", { name: "用我的覆盖" }).click();
+      await page.getByRole("button", { name: "启用" }).waitFor();
+      assert.equal((await boss("GET", path)).name, "浪花杂货");
+      await assert.rejects(caller(shop.url, token)("GET", "/api/admin/v1/auth/me"), /merchant_disabled/);
+      await page.goto(`${shop.url}/admin/people/merchants`);
+      await page
+        .getByRole("row", { name: /浪花杂货/ })
+        .getByText("停用")
+        .waitFor();
+      await settled(page);
+    },
+    { expected: [/409/] },
+  );
 });
 
 test("pictures", pictured, async () => {
