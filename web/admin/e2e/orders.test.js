@@ -60,6 +60,11 @@ test("orders are found by the tail of the receiver's phone", async () => {
     await page.getByPlaceholder("订单号或手机尾号").fill("8001");
     await page.getByRole("button", { name: "筛选", exact: true }).click();
     await page.getByText("没有订单").waitFor();
+    // Longer than what orders are searched by: only products are.
+    for (const length of [60, 64]) {
+      await page.goto(`${shop.url}/admin/search?q=${"x".repeat(length)}`);
+      await page.getByText("没有找到。").waitFor();
+    }
   });
 });
 
