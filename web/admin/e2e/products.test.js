@@ -84,6 +84,46 @@ test("a product with a 3×2 matrix is in the shop", async () => {
   });
 });
 
+test("a product that could not be published at once is saved all the same, and once", async () => {
+  const name = "没能上架的商品";
+  await panel(
+    browser,
+    shop,
+    "/products/new",
+    async (page) => {
+      await page.getByRole("textbox", { name: "商品名" }).fill(name);
+      await choose(page, "分类", "测试分类");
+      await page.getByText("保存后立即上架").click();
+      await page.getByRole("button", { name: "添加规格项" }).click();
+      await page.getByRole("textbox", { name: "规格项 1" }).fill("颜色");
+      await page.getByRole("textbox", { name: "添加颜色的值" }).fill("白");
+      await page.getByRole("textbox", { name: "添加颜色的值" }).press("Enter");
+      await page.getByRole("checkbox", { name: "在售 白" }).click();
+      await page.getByRole("button", { name: "保存", exact: true }).click();
+      await page.getByText("上架的商品至少要有一个在售的规格。").waitFor();
+      await page.getByRole("checkbox", { name: "在售 白" }).click();
+      await page.getByRole("textbox", { name: "价格 白" }).fill("19.9");
+      await page.route("**/publish*", (route) => route.abort("connectionreset"));
+      await page.getByRole("button", { name: "保存", exact: true }).click();
+      await page.getByText("连接不上服务器").waitFor();
+      await page.waitForURL(/\/products\/\d+$/);
+      await page.unroute("**/publish*");
+      await page.getByRole("textbox", { name: "副标题" }).fill("再存一次");
+      await page.getByRole("link", { name: "‹ 返回" }).click(); // still guarded
+      await page.getByRole("dialog").getByRole("button", { name: "取消" }).click();
+      await page.getByRole("button", { name: "保存", exact: true }).click();
+      await page.getByRole("button", { name: "上架", exact: true }).click();
+      await page.getByText("已上架").first().waitFor();
+    },
+    { expected: [/ERR_CONNECTION_RESET/] },
+  );
+  const { list } = await api("GET", `/api/admin/v1/products?q=${encodeURIComponent(name)}`);
+  assert.deepEqual(
+    list.map((p) => [p.name, p.subtitle, p.published]),
+    [[name, "再存一次", true]],
+  );
+});
+
 test("two admins at one product lose nothing of each other", async () => {
   const made = await make("两人同改");
   const change = { category_id: category.id, skus: made.skus.map(({ id, specs, price_fen }) => ({ id, specs, price_fen })), version: 1 };

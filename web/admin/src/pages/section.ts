@@ -45,6 +45,8 @@ declare module "vue-router" {
     permission?: string;
     platform?: boolean;
     title?: string;
+    /** Routes with the same one share a page, which stays as it is on the way from one to the other. */
+    page?: string;
     /** Shown without menu, also to those who are not logged in. */
     bare?: boolean;
   }

@@ -62,6 +62,7 @@ export default defineMessages({
     check: {
       name: "请填写商品名。",
       category: "请选择分类。",
+      none: "上架的商品至少要有一个在售的规格。",
       price: "在售的每个规格都要有大于 0 的价格，最多两位小数。",
       number: "库存与重量须为不小于 0 的整数。",
       option: "每个规格项都要有名称和至少一个值。",
@@ -216,6 +217,7 @@ export default defineMessages({
     check: {
       name: "Enter a name.",
       category: "Choose a category.",
+      none: "A published product needs a SKU for sale.",
       price: "Every SKU for sale needs a price above 0 with two decimals at most.",
       number: "Stock and weight are whole numbers from 0.",
       option: "Every option needs a name and at least one value.",

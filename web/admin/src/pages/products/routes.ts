@@ -4,11 +4,15 @@ import { defineSection } from "@/pages/section";
 export default defineSection({
   routes: [
     { path: "/products", component: () => import("./ProductList.vue"), meta: { title: "products.title", permission: "catalog:read" } },
-    { path: "/products/new", component: () => import("./ProductEditor.vue"), meta: { title: "products.new", permission: "catalog:write" } },
+    {
+      path: "/products/new",
+      component: () => import("./ProductEditor.vue"),
+      meta: { title: "products.new", permission: "catalog:write", page: "product" },
+    },
     {
       path: "/products/:id(\\d+)",
       component: () => import("./ProductEditor.vue"),
-      meta: { title: "products.one", permission: "catalog:read" },
+      meta: { title: "products.one", permission: "catalog:read", page: "product" },
     },
     {
       path: "/products/:id(\\d+)/skus/:sku(\\d+)",
