@@ -159,3 +159,7 @@ test("the pages look right", pictured, async () => {
   await gallery(browser, shop, `/orders/${no}`, "order", (page) => page.locator(".detail ol").waitFor());
   await gallery(browser, shop, `/orders/${no}/slip`, "order-slip", (page) => page.locator("article").waitFor());
 });
+    await page.goto(`${shop.url}/admin/orders/slips?nos=${Array(101).fill(no).join(",")}`);
+    await page.getByText("一次最多 100 项").waitFor();
+    assert.equal(await page.locator("article").count(), 0, "some of them are printed");
+    assert.ok(await page.getByRole("button", { name: "打印" }).isDisabled());

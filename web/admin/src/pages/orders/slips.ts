@@ -1,0 +1,2 @@
+/** How many packing slips are printed at once: each order is read by itself. */
+export const mostSlips = 100;
