@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/wechat"
 	"github.com/tidemall/tidemall/service/wechat/sandbox"
+	"github.com/tidemall/tidemall/timeout"
 )
 
 func (v *village) hold(kind model.HoldKind, shopperID int64) *model.ContentHold {
@@ -220,7 +222,11 @@ func TestWeChatIsAskedAgainOnceItIsBack(t *testing.T) {
 					v.Fatalf("hold %+v", h)
 				}
 				// Ten seconds are over.
-				if err := v.Store.Read(v.Context()).Exec("UPDATE content_holds SET next_at = ? WHERE id = ?", v.Now(), h.ID).Error; err != nil {
+				due := v.Now()
+				if err := v.Store.Read(v.Context()).Exec("UPDATE content_holds SET next_at = ? WHERE id = ?", due, h.ID).Error; err != nil {
+					v.Fatal(err)
+				}
+				if err := v.Engine.Schedule(v.Context(), timeout.Task{Kind: content.Kind, Key: strconv.FormatInt(h.ID, 10), Due: int64(due)}); err != nil {
 					v.Fatal(err)
 				}
 				v.await("WeChat's word", func() bool { h = v.hold(w.kind, who); return h.NextAt == nil })
