@@ -10,6 +10,12 @@ const ownMoney = {
   en: "No money was booked or paid back because of it.",
 };
 
+/** What resolving does to an order that waits for it. */
+const thenCloses = {
+  zh: "处理后，若该订单正在关闭，会关闭并释放库存与优惠券。",
+  en: "Once it is resolved, an order that is closing closes, and gives its stock and coupon back.",
+};
+
 export const kindsZh: Record<AnomalyKind, Words> = {
   late_payment: {
     word: "迟到支付",
@@ -19,27 +25,27 @@ export const kindsZh: Record<AnomalyKind, Words> = {
   payment_mismatch_appid: {
     word: "支付的小程序不符",
     what: `微信通知里的 AppID 不是本店的。${ownMoney.zh}`,
-    next: "核对配置的 wechat.app_id；在微信商户平台按商户单号查这笔款，确认归属后填写说明。",
+    next: `核对配置的 wechat.app_id；在微信商户平台按商户单号查这笔款，确认归属后填写说明。${thenCloses.zh}`,
   },
   payment_mismatch_mchid: {
     word: "支付的商户号不符",
     what: `微信通知里的商户号不是本店的。${ownMoney.zh}`,
-    next: "核对配置的 wechat.mch_id；确认是不是别的商户号共用了回调地址。",
+    next: `核对配置的 wechat.mch_id；确认是不是别的商户号共用了回调地址。${thenCloses.zh}`,
   },
   payment_mismatch_currency: {
     word: "支付币种不符",
     what: `微信通知里的币种不是人民币。${ownMoney.zh}`,
-    next: "在微信商户平台查这笔款，按实际到账退回或补记，再填写说明。",
+    next: `在微信商户平台查这笔款，按实际到账退回或补记，再填写说明。${thenCloses.zh}`,
   },
   payment_mismatch_amount: {
     word: "支付金额不符",
     what: `微信说的支付金额与本店请求的金额不同。${ownMoney.zh}订单若正在关闭，会停下等人处理。`,
-    next: "在微信商户平台按商户单号查实收金额：实收正确则等微信重发；实收不符则在商户平台退款，再填写说明。",
+    next: `在微信商户平台按商户单号查实收金额：实收正确则等微信重发；实收不符则在商户平台退款，再填写说明。${thenCloses.zh}`,
   },
   payment_mismatch_transaction_id: {
     word: "微信单号不符",
     what: "同一个商户单号出现了第二个微信支付单号，或同一微信单号属于别的订单。",
-    next: "在微信商户平台分别查两个单号，多收的退回买家，再填写说明。",
+    next: `在微信商户平台分别查两个单号，多收的退回买家，再填写说明。${thenCloses.zh}`,
   },
   unknown_payment: {
     word: "未知的支付",
@@ -122,27 +128,27 @@ export const kindsEn: Record<AnomalyKind, Words> = {
   payment_mismatch_appid: {
     word: "Payment of another app",
     what: `WeChat's notification names an AppID that is not the shop's. ${ownMoney.en}`,
-    next: "Check wechat.app_id; look the number up in WeChat's merchant platform, find out whose money it is, and note it.",
+    next: `Check wechat.app_id; look the number up in WeChat's merchant platform, find out whose money it is, and note it. ${thenCloses.en}`,
   },
   payment_mismatch_mchid: {
     word: "Payment of another merchant id",
     what: `WeChat's notification names a merchant id that is not the shop's. ${ownMoney.en}`,
-    next: "Check wechat.mch_id, and whether another merchant id uses this address for its callbacks.",
+    next: `Check wechat.mch_id, and whether another merchant id uses this address for its callbacks. ${thenCloses.en}`,
   },
   payment_mismatch_currency: {
     word: "Payment in another currency",
     what: `WeChat's notification names a currency other than CNY. ${ownMoney.en}`,
-    next: "Look the payment up in WeChat's merchant platform, refund or book what arrived, and note it.",
+    next: `Look the payment up in WeChat's merchant platform, refund or book what arrived, and note it. ${thenCloses.en}`,
   },
   payment_mismatch_amount: {
     word: "Amount of a payment differs",
     what: `WeChat says another amount than the shop asked for. ${ownMoney.en} An order that is closing waits for a person.`,
-    next: "Look the number up in WeChat's merchant platform. Is the amount right there, wait for WeChat to send again; is it wrong, refund it there, and note it.",
+    next: `Look the number up in WeChat's merchant platform. Is the amount right there, wait for WeChat to send again; is it wrong, refund it there, and note it. ${thenCloses.en}`,
   },
   payment_mismatch_transaction_id: {
     word: "Transaction id differs",
     what: "One number of ours has a second transaction at WeChat, or one transaction belongs to another order.",
-    next: "Look both transactions up in WeChat's merchant platform, pay back what was taken twice, and note it.",
+    next: `Look both transactions up in WeChat's merchant platform, pay back what was taken twice, and note it. ${thenCloses.en}`,
   },
   unknown_payment: {
     word: "Unknown payment",
