@@ -78,8 +78,9 @@ test("a product with a 3×2 matrix is in the shop", async () => {
     await page.getByText("以下 2 个规格不再出售，其 11 件库存保留").waitFor();
     await page.getByRole("link", { name: "‹ 返回" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "取消" }).click();
+    const saved = page.waitForResponse((r) => r.request().method() === "PUT" && r.ok());
     await page.getByRole("button", { name: "保存", exact: true }).click();
-    await page.getByText("已保存").first().waitFor();
+    await saved;
     assert.equal((await api("GET", `/api/admin/v1/products/${id}`)).skus.length, 4);
   });
 });
