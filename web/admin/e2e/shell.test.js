@@ -47,6 +47,10 @@ test("what is unsaved is asked about before another shop, before logging out, an
         admin: { username: "other.owner", password: "pass-for-browser-tests" },
       });
       await page.reload();
+      const [first] = (await api("GET", "/api/admin/v1/merchants")).list;
+      const whose = page.getByText(`本页按商家分别显示，现在是“${first.name}”的`);
+      await page.locator(".shop").getByText("全部商家").waitFor();
+      await whose.waitFor();
       const notice = page.getByLabel("店铺公告");
       const question = page.getByRole("dialog", { name: "离开" });
       const switchShop = async () => {
@@ -72,6 +76,20 @@ test("what is unsaved is asked about before another shop, before logging out, an
       await page.getByRole("button", { name: "保存" }).click();
       await page.getByText("已保存").waitFor();
       assert.equal((await api("GET", `/api/admin/v1/shop-settings?merchant_id=${other.id}`)).notice, "别家的公告");
+      assert.equal(await whose.count(), 0, "the chosen shop is what the page shows");
+
+      // The choice is kept. Back to all of them: this page shows the first one's and says so, the change log shows everybody's.
+      await page.reload();
+      await page.locator(".shop").getByText("别家").waitFor();
+      await page.getByRole("combobox", { name: "商家" }).click();
+      await page.getByRole("option", { name: "全部商家", exact: true }).click();
+      await whose.waitFor();
+      await accessible(page);
+      await page.getByRole("link", { name: "操作日志" }).click();
+      await page.getByRole("button", { name: /店铺设置/ }).waitFor();
+      assert.equal(await whose.count(), 0, "the change log is said to be one shop's");
+      await page.goBack();
+      await settled(page);
 
       await notice.fill("没有保存的");
       await caller(shop.url, token)("POST", "/api/admin/v1/auth/logout");

@@ -6,7 +6,7 @@ import NotFound from "@/shell/NotFound.vue";
 
 export const router = createRouter({
   history: createWebHistory("/admin/"),
-  routes: [...sections.flatMap((s) => s.routes), { path: "/:path(.*)*", component: NotFound }],
+  routes: [...sections.flatMap((s) => s.routes), { path: "/:path(.*)*", component: NotFound, meta: { everyShop: true } }],
   scrollBehavior: (to, from, saved) => saved ?? (to.path === from.path ? undefined : { top: 0 }),
 });
 

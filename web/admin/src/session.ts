@@ -28,7 +28,7 @@ function kept(): Kept {
 export const useSession = defineStore("session", () => {
   const start = kept();
   const token = ref(start.token);
-  /** The merchant that an admin of the platform has chosen to act for; 0 leaves it to the server (the first one). */
+  /** The merchant that an admin of the platform has chosen to act for; 0 is all of them, and the first one where only one can be meant. */
   const merchantId = ref(start.merchantId ?? 0);
   const self = ref<Self>();
   const endedByServer = ref(false);

@@ -18,6 +18,8 @@ export default defineMessages({
     },
     top: {
       shop: "商家",
+      everyShop: "全部商家",
+      oneShop: "本页按商家分别显示，现在是“{name}”的。可在顶部选择其他商家。",
       search: "订单号、手机尾号或商品",
       searchLabel: "搜索",
       language: "English",
@@ -125,6 +127,8 @@ export default defineMessages({
     },
     top: {
       shop: "Merchant",
+      everyShop: "All merchants",
+      oneShop: "This page is by merchant, now that of “{name}”. Choose another at the top.",
       search: "Order number, phone tail, product",
       searchLabel: "Search",
       language: "中文",

@@ -44,6 +44,8 @@ declare module "vue-router" {
   interface RouteMeta {
     permission?: string;
     platform?: boolean;
+    /** Shows all merchants' things, or none's, while an admin of the platform has chosen no merchant; others show the first one's. */
+    everyShop?: boolean;
     title?: string;
     /** Routes with the same one share a page, which stays as it is on the way from one to the other. */
     page?: string;

@@ -1,5 +1,5 @@
 import { defineSection } from "../section";
 
 export default defineSection({
-  routes: [{ path: "/account", component: () => import("./AccountPage.vue"), meta: { title: "account.title" } }],
+  routes: [{ path: "/account", component: () => import("./AccountPage.vue"), meta: { title: "account.title", everyShop: true } }],
 });

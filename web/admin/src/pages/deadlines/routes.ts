@@ -1,7 +1,7 @@
 import { Timer } from "@element-plus/icons-vue";
 import { defineSection } from "../section";
 
-const meta = { permission: "timeout:read" };
+const meta = { permission: "timeout:read", everyShop: true };
 
 export default defineSection({
   routes: [

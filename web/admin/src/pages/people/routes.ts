@@ -1,7 +1,7 @@
 import { Key, OfficeBuilding, UserFilled } from "@element-plus/icons-vue";
 import { defineSection } from "../section";
 
-const seen = { permission: "account:read" };
+const seen = { permission: "account:read", everyShop: true };
 const shops = { permission: "merchant:read", platform: true };
 
 export default defineSection({
@@ -10,14 +10,14 @@ export default defineSection({
     {
       path: "/people/admins/new",
       component: () => import("./AdminNew.vue"),
-      meta: { permission: "account:write", title: "people.newAdmin" },
+      meta: { ...seen, permission: "account:write", title: "people.newAdmin" },
     },
     { path: "/people/admins/:id(\\d+)", component: () => import("./AdminPage.vue"), meta: { ...seen, title: "people.admin" } },
     { path: "/people/roles", component: () => import("./RoleList.vue"), meta: { ...seen, title: "people.roles" } },
     {
       path: "/people/roles/new",
       component: () => import("./RolePage.vue"),
-      meta: { permission: "account:write", title: "people.newRole" },
+      meta: { ...seen, permission: "account:write", title: "people.newRole" },
     },
     { path: "/people/roles/:id(\\d+)", component: () => import("./RolePage.vue"), meta: { ...seen, title: "people.role" } },
     { path: "/people/merchants", component: () => import("./MerchantList.vue"), meta: { ...shops, title: "people.merchants" } },
