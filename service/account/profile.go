@@ -45,8 +45,7 @@ func (a *Accounts) ChangeProfile(ctx context.Context, shopperID int64, in Profil
 		}
 		set := map[string]any{"updated_at": a.now()}
 		if in.Avatar != nil {
-			set["avatar"] = *in.Avatar
-			if err := a.holdAvatar(tx, shopperID, *in.Avatar); err != nil {
+			if err := a.changeAvatar(tx, shopperID, *in.Avatar); err != nil {
 				return err
 			}
 		}
@@ -71,9 +70,17 @@ func (a *Accounts) ChangeProfile(ctx context.Context, shopperID int64, in Profil
 	return a.Me(ctx, shopperID)
 }
 
-// holdAvatar has WeChat look at a new avatar. The shopper has it at once; others see it once it is passed. One that is not stored
-// here may change at any time, and is never shown to others.
-func (a *Accounts) holdAvatar(tx *store.Tx, shopperID int64, avatar string) error {
+// changeAvatar has WeChat look at a new avatar. The shopper has it at once; others see it once it is passed. One that is not stored
+// here may change at any time, and is never shown to others. The one that the shopper has already is judged, or is about to be: apps
+// send the whole profile whatever was changed in it. The shopper is locked.
+func (a *Accounts) changeAvatar(tx *store.Tx, shopperID int64, avatar string) error {
+	var now string
+	if err := tx.Raw("SELECT avatar FROM shoppers WHERE id = ?", shopperID).Scan(&now).Error; err != nil || now == avatar {
+		return err
+	}
+	if err := tx.Exec("UPDATE shoppers SET avatar = ? WHERE id = ?", avatar, shopperID).Error; err != nil {
+		return err
+	}
 	if err := a.content.Supersede(tx, shopperID, model.HoldAvatar); err != nil {
 		return err
 	}

@@ -192,6 +192,9 @@ func TestAvatarsAreShownOncePassed(t *testing.T) {
 		if seen() != first.ThumbKey {
 			v.Errorf("a passed avatar is shown as %q", seen())
 		}
+		if again := change(v.Files.URL(first.Key)); again.ID != h.ID || seen() != first.ThumbKey {
+			v.Errorf("the avatar that the shopper has is judged anew: %+v, shown %q", again, seen())
+		}
 		h = change(v.Files.URL(second.Key))
 		if seen() != "" {
 			v.Errorf("after a change %q is shown", seen())
@@ -199,6 +202,14 @@ func TestAvatarsAreShownOncePassed(t *testing.T) {
 		v.push(h.TraceID, "risky", 0)
 		if now := v.hold(model.HoldAvatar, who); now.State != model.HoldRefused || seen() != "" {
 			v.Errorf("a risky avatar: %+v, shown %q", now, seen())
+		}
+		h = change(v.Files.URL(first.Key))
+		if seen() != first.ThumbKey {
+			v.Errorf("an avatar that was passed before is shown as %q while it is judged again", seen())
+		}
+		v.push(h.TraceID, "risky", 0)
+		if now := v.hold(model.HoldAvatar, who); now.State != model.HoldRefused || seen() != "" {
+			v.Errorf("an avatar that was passed before and is refused now: %+v, shown %q", now, seen())
 		}
 	})
 }

@@ -75,16 +75,22 @@ func (s *Service) Pending(ctx context.Context, kind model.HoldKind, refID int64)
 	return texts[0], nil
 }
 
-// Passed returns the texts of things that were held and are passed by now, by the ids of the things.
-func (s *Service) Passed(ctx context.Context, kind model.HoldKind, refIDs []int64) (map[int64][]string, error) {
+// Passed says which texts of things were held and are passed by now, by the ids of the things. Of several decisions on the same text
+// the last one counts: what was passed once may have been refused since.
+func (s *Service) Passed(ctx context.Context, kind model.HoldKind, refIDs []int64) (map[int64]map[string]bool, error) {
 	var rows []struct {
 		RefID int64
 		Text  string
+		State model.HoldState
 	}
-	err := s.Store.Read(ctx).Raw("SELECT ref_id, text FROM content_holds WHERE kind = ? AND ref_id IN ? AND state = ?", kind, refIDs, model.HoldPassed).Scan(&rows).Error
-	passed := map[int64][]string{}
+	err := s.Store.Read(ctx).Raw("SELECT ref_id, text, state FROM content_holds WHERE kind = ? AND ref_id IN ? AND state IN ? ORDER BY id",
+		kind, refIDs, []model.HoldState{model.HoldPassed, model.HoldRefused}).Scan(&rows).Error
+	passed := map[int64]map[string]bool{}
 	for _, r := range rows {
-		passed[r.RefID] = append(passed[r.RefID], r.Text)
+		if passed[r.RefID] == nil {
+			passed[r.RefID] = map[string]bool{}
+		}
+		passed[r.RefID][r.Text] = r.State == model.HoldPassed
 	}
 	return passed, store.Classify(err)
 }

@@ -2,7 +2,6 @@ package review
 
 import (
 	"context"
-	"slices"
 	"unicode/utf8"
 
 	"gorm.io/gorm"
@@ -173,7 +172,7 @@ func (s *Service) views(ctx context.Context, rows []model.Review) ([]View, error
 		v := &views[i]
 		v.OrderNo, v.ProductName = no[v.OrderID], name[v.ProductID]
 		v.Nickname = who[v.ShopperID].Nickname
-		if img, ok := file.Parse(who[v.ShopperID].Avatar); ok && slices.Contains(passed[v.ShopperID], img.Key) {
+		if img, ok := file.Parse(who[v.ShopperID].Avatar); ok && passed[v.ShopperID][img.Key] {
 			v.Avatar = img.ThumbKey
 		}
 	}

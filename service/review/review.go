@@ -35,7 +35,7 @@ type Content interface {
 	Supersede(tx *store.Tx, refID int64, kinds ...model.HoldKind) error
 	Open(tx *store.Tx, refID int64, kinds ...model.HoldKind) (int64, error)
 	// Passed returns the texts of things that were held and are passed by now, by the ids of the things.
-	Passed(ctx context.Context, kind model.HoldKind, refIDs []int64) (map[int64][]string, error)
+	Passed(ctx context.Context, kind model.HoldKind, refIDs []int64) (map[int64]map[string]bool, error)
 }
 
 // Shelf tells what shoppers may see.
