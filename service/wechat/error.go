@@ -180,10 +180,11 @@ func classify(op string, err error) error {
 	}
 	var own *Error
 	if errors.As(err, &own) {
-		if own.Op == "" {
-			own.Op = op
+		e := *own // callers that waited for one access token together share its error
+		if e.Op == "" {
+			e.Op = op
 		}
-		return own
+		return &e
 	}
 	var api *core.APIError
 	if errors.As(err, &api) {

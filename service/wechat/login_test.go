@@ -192,6 +192,30 @@ func TestL08_ColdCallsShareOneTokenRequest(t *testing.T) {
 	}
 }
 
+// Callers that waited for the same token request each have an error of their own: what one of them adds to it is not the others'.
+func TestCallersOfOneTokenRequestShareNoError(t *testing.T) {
+	w := newWorld(t)
+	w.fault(m{"path": "/cgi-bin/stable_token", "mode": "timeout", "delay_ms": 200, "count": -1})
+	var all sync.WaitGroup
+	errs := make(chan error, 100)
+	for range cap(errs) {
+		all.Go(func() {
+			_, err := w.client.Phone(t.Context(), "demo-phone-13800000000")
+			errs <- err
+		})
+	}
+	all.Wait()
+	close(errs)
+	seen := map[*wechat.Error]bool{}
+	for err := range errs {
+		e := asError(t, err)
+		if seen[e] {
+			t.Fatal("two callers were given the same error")
+		}
+		seen[e] = true
+	}
+}
+
 // L09: Redis only saves requests. Garbage in it and its absence change no answer.
 func TestL09_TokenWithoutAUsableRedis(t *testing.T) {
 	mini := miniredis.RunT(t)
