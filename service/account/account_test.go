@@ -164,10 +164,43 @@ func TestL03_ABadCodeMakesNoShopper(t *testing.T) {
 	})
 }
 
+// A user whom WeChat blocks, and who was there too often, is told so: trying again at once would be of no use.
+func TestWeChatsLastWordAtLogin(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		f := newFixture(t, s)
+		wait := func(err error) time.Duration {
+			var e *fault.Error
+			errors.As(err, &e)
+			return e.RetryAfter
+		}
+		f.chat.err = &wechat.Error{Kind: wechat.KindRejected, Code: "40226"}
+		_, _, err := f.Login(t.Context(), "whatever")
+		want(t, err, fault.LoginCodeInvalid)
+		if !strings.Contains(err.Error(), "refuses") {
+			t.Errorf("a blocked user is told %q", err)
+		}
+		_, err = f.SetPhone(t.Context(), 1, "whatever")
+		want(t, err, fault.ValidationFailed)
+		for _, often := range []*wechat.Error{{Kind: wechat.KindFrequency, Code: "45009"}, {Kind: wechat.KindBusy, Code: "45011"}} {
+			f.chat.err = often
+			_, _, err = f.Login(t.Context(), "whatever")
+			want(t, err, fault.RateLimited)
+			_, phone := f.SetPhone(t.Context(), 1, "whatever")
+			want(t, phone, fault.RateLimited)
+			if wait(err) != time.Minute || wait(phone) != time.Minute {
+				t.Errorf("%s: again after %v and %v", often.Code, wait(err), wait(phone))
+			}
+		}
+		if n := f.count(t, "shoppers"); n != 0 {
+			t.Errorf("%d shoppers", n)
+		}
+	})
+}
+
 func TestL04_ASilentWeChatMakesNoShopper(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		f := newFixture(t, s)
-		for _, kind := range []wechat.Kind{wechat.KindBusy, wechat.KindUnknown, wechat.KindUnavailable, wechat.KindFrequency, wechat.KindRejected} {
+		for _, kind := range []wechat.Kind{wechat.KindBusy, wechat.KindUnknown, wechat.KindUnavailable, wechat.KindSetup} {
 			f.chat.err = &wechat.Error{Op: "login", Kind: kind}
 			_, _, err := f.Login(t.Context(), "whatever")
 			want(t, err, fault.WeChatUnavailable)

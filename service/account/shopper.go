@@ -16,18 +16,35 @@ import (
 // newNickname is what a shopper is called until they say otherwise: WeChat tells nobody's name any more.
 const newNickname = "微信用户"
 
-// wechatRetry is when asking WeChat again makes sense.
-const wechatRetry = 2 * time.Second
+const (
+	// wechatRetry is when asking WeChat again makes sense.
+	wechatRetry = 2 * time.Second
+	// wechatQuiet is when it makes sense after WeChat was asked too often: it counts by the minute.
+	wechatQuiet = time.Minute
+)
+
+// unanswered is what a call comes to that says nothing of the code it was made with.
+func unanswered(err error) *fault.Error {
+	if wechat.TooOften(err) {
+		return fault.Wrap(fault.RateLimited, err).After(wechatQuiet)
+	}
+	return fault.Wrap(fault.WeChatUnavailable, err).After(wechatRetry)
+}
 
 // Login makes a token for whoever WeChat says the code belongs to; at the first login the shopper is made. Errors:
-// login_code_invalid, and wechat_unavailable where WeChat does not answer; then no shopper is made.
+// login_code_invalid, also where WeChat lets the user in nowhere; rate_limited; and wechat_unavailable where WeChat does not answer.
+// Then no shopper is made.
 func (a *Accounts) Login(ctx context.Context, code string) (Token, model.Shopper, error) {
 	session, err := a.wechat.Login(ctx, code)
 	if err != nil {
-		if wechat.KindOf(err) == wechat.KindBadCode {
+		switch wechat.KindOf(err) {
+		case wechat.KindBadCode:
 			return Token{}, model.Shopper{}, fault.Wrap(fault.LoginCodeInvalid, err)
+		case wechat.KindRejected: // the user is blocked, say: the same whenever it is tried again
+			return Token{}, model.Shopper{}, fault.Wrap(fault.LoginCodeInvalid, err).Say("微信拒绝了此次登录", "WeChat refuses this login")
+		default:
+			return Token{}, model.Shopper{}, unanswered(err)
 		}
-		return Token{}, model.Shopper{}, fault.Wrap(fault.WeChatUnavailable, err).After(wechatRetry)
 	}
 	s, err := a.shopperOf(ctx, session)
 	if err != nil {
@@ -93,15 +110,20 @@ func (a *Accounts) Me(ctx context.Context, shopperID int64) (Profile, error) {
 }
 
 // SetPhone exchanges a code of the phone button and keeps the number, sealed. A code that WeChat does not take is
-// validation_failed; where WeChat does not answer it is wechat_unavailable.
+// validation_failed; where WeChat does not answer it is wechat_unavailable, and rate_limited where it was asked too often.
 func (a *Accounts) SetPhone(ctx context.Context, shopperID int64, code string) (Profile, error) {
 	phone, err := a.wechat.Phone(ctx, code)
 	if err != nil {
-		if wechat.KindOf(err) == wechat.KindBadCode {
+		switch wechat.KindOf(err) {
+		case wechat.KindBadCode:
 			return Profile{}, fault.Wrap(fault.ValidationFailed, err).
 				With("code", fault.FieldFormat, "手机号授权已失效，请重新授权", "the code is invalid or was used; ask for the phone number again")
+		case wechat.KindRejected:
+			return Profile{}, fault.Wrap(fault.ValidationFailed, err).
+				With("code", fault.FieldFormat, "微信拒绝提供手机号", "WeChat refuses to give the phone number")
+		default:
+			return Profile{}, unanswered(err)
 		}
-		return Profile{}, fault.Wrap(fault.WeChatUnavailable, err).After(wechatRetry)
 	}
 	number := phone.Number
 	if phone.CountryCode != "" && phone.CountryCode != "86" {

@@ -151,6 +151,12 @@ func tokenRefused(err error) bool {
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "42001" || e.Code == "40014")
 }
 
+// TooOften says that WeChat was asked too often; for a shopper's own calls it counts by the minute.
+func TooOften(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Kind == KindFrequency || e.Code == "45011")
+}
+
 // unavailable is the same error, of the kind that is tried again soon.
 func unavailable(err error) error {
 	var e *Error
