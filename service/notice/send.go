@@ -24,6 +24,9 @@ const (
 	callLimit = 2*wechat.CallLimit + time.Second
 	// breakerPause is when a message is tried again that WeChat was not called for, because it has not been answering.
 	breakerPause = 30 * time.Second
+	// setupPause is when a message is tried again that WeChat takes from nobody here, until the merchant has set things right: the
+	// address is not on its list, say, or the secret was changed. Messages wait for that as long as they are of use.
+	setupPause = 10 * time.Minute
 	// useful is how long after its event a message still tells anybody anything.
 	useful = 24 * time.Hour
 )
@@ -113,6 +116,8 @@ func (s *Service) record(ctx context.Context, m *model.SubscribeMessage, err err
 	switch {
 	case e.Kind == wechat.KindUnavailable:
 		return s.later(ctx, m, breakerPause, m.Calls-1, m.Code, said)
+	case e.Kind == wechat.KindSetup:
+		return s.later(ctx, m, setupPause, m.Calls-1, m.Code, said)
 	case wechat.SubscribeRefused(e.Code):
 		// An earlier call whose answer was lost may be what used the consent up.
 		if m.Calls > 1 && m.Code == "" {
