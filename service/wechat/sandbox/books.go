@@ -2,7 +2,9 @@ package sandbox
 
 import (
 	"encoding/json"
+	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -13,7 +15,11 @@ type books struct {
 	mu      sync.Mutex
 	journal *journal
 	dirty   []entry
+	remembered
+}
 
+// remembered is what the books say.
+type remembered struct {
 	orders       map[string]*order  // by out_trade_no
 	prepays      map[string]string  // prepay_id → out_trade_no
 	transactions map[string]string  // transaction_id → out_trade_no
@@ -67,11 +73,15 @@ var defaultSettings = settings{
 	ResendScale: 1.0 / 15, TokenTTLSeconds: 7200,
 }
 
-func openBooks(dir string) (*books, error) {
-	b := &books{
+func nothing() remembered {
+	return remembered{
 		orders: map[string]*order{}, prepays: map[string]string{}, transactions: map[string]string{},
 		refunds: map[string]*refund{}, notices: map[string]*notice{}, codes: map[string]bool{}, grants: map[string]subscription{}, settings: defaultSettings,
 	}
+}
+
+func openBooks(dir string) (*books, error) {
+	b := &books{remembered: nothing()}
 	path := filepath.Join(dir, "books.jsonl")
 	if err := readJournal(path, b.take); err != nil {
 		return nil, err
@@ -195,7 +205,46 @@ func (b *books) write(fn func()) (int64, error) {
 	if len(b.dirty) == 0 {
 		return 0, nil
 	}
-	return b.journal.append(b.dirty)
+	n, err := b.journal.append(b.dirty)
+	if err != nil {
+		err = errors.Join(err, b.restore())
+	}
+	return n, err
+}
+
+// restore has the books say again what the journal does: the change that could not be written is told to nobody.
+func (b *books) restore() error {
+	was := b.remembered
+	b.remembered = nothing()
+	if err := readJournal(b.journal.path, b.take); err != nil {
+		b.remembered = was
+		return err
+	}
+	changed := func(kind, id string) bool {
+		return slices.ContainsFunc(b.dirty, func(e entry) bool { return e.Kind == kind && e.ID == id })
+	}
+	for i, o := range b.orderList {
+		b.orderList[i] = keep(b.orders, was.orders, o.OutTradeNo, changed("order", o.OutTradeNo))
+	}
+	for i, r := range b.refundList {
+		b.refundList[i] = keep(b.refunds, was.refunds, r.OutRefundNo, changed("refund", r.OutRefundNo))
+	}
+	for i, n := range b.noticeList {
+		b.noticeList[i] = keep(b.notices, was.notices, n.ID, changed("notice", n.ID))
+	}
+	return nil
+}
+
+// keep leaves a thing where it was in memory, with what the journal says of it if that differs: deliveries and refunds under way hold
+// on to what they are about.
+func keep[T any](now, was map[string]*T, id string, changed bool) *T {
+	if old := was[id]; old != nil {
+		if changed {
+			*old = *now[id]
+		}
+		now[id] = old
+	}
+	return now[id]
 }
 
 // view runs fn under the lock; fn must not change anything.

@@ -24,11 +24,21 @@ type entry struct {
 // journal is an append-only file of entries. What append returned from and sync
 // confirmed survives a crash of the machine; a line torn by one is dropped when read.
 type journal struct {
-	file    *os.File
+	file    journalFile
+	path    string
+	size    int64        // of the batches in the file; append's callers are serialised
+	torn    bool         // a part of a batch follows them
 	written atomic.Int64 // batches in the file
 
 	mu     sync.Mutex
 	synced int64 // batches known to be on the disk
+}
+
+// journalFile is what a journal needs of an *os.File.
+type journalFile interface {
+	io.WriteCloser
+	Sync() error
+	Truncate(size int64) error
 }
 
 // readJournal calls each for every entry of the file, which may not exist.
@@ -73,7 +83,7 @@ func rewriteJournal(path string, entries []entry) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &journal{file: f}, nil
+	return &journal{file: f, path: path, size: int64(b.Len())}, nil
 }
 
 func encodeEntries(b *bytes.Buffer, entries []entry) error {
@@ -87,16 +97,30 @@ func encodeEntries(b *bytes.Buffer, entries []entry) error {
 }
 
 // append writes entries in one piece and returns the number to sync to. Callers must
-// be serialised.
+// be serialised. What a full disk took of a batch is cut off again: the next batch
+// would go on in the middle of its line. While that cannot be done nothing is written.
 func (j *journal) append(entries []entry) (int64, error) {
 	var b bytes.Buffer
 	if err := encodeEntries(&b, entries); err != nil {
 		return 0, err
 	}
-	if _, err := j.file.Write(b.Bytes()); err != nil {
-		return 0, err
+	if j.torn {
+		if err := j.cut(); err != nil {
+			return 0, err
+		}
 	}
+	if _, err := j.file.Write(b.Bytes()); err != nil {
+		return 0, errors.Join(err, j.cut())
+	}
+	j.size += int64(b.Len())
 	return j.written.Add(1), nil
+}
+
+// cut cuts the file off behind its last whole batch.
+func (j *journal) cut() error {
+	err := j.file.Truncate(j.size)
+	j.torn = err != nil
+	return err
 }
 
 // sync returns when batch n is on the disk. Callers that come together share one fsync.

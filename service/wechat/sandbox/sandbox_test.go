@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,8 +16,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -268,7 +271,7 @@ func TestNumberRules(t *testing.T) {
 }
 
 func TestTimeExpire(t *testing.T) {
-	b, now := &books{orders: map[string]*order{}, prepays: map[string]string{}, transactions: map[string]string{}}, time.Now()
+	b, now := &books{remembered: nothing()}, time.Now()
 	open := func(no, expire string, at time.Time) (*order, *refusal) {
 		_, refused := b.openPrepay(prepayBody{OutTradeNo: no, TimeExpire: expire}, at)
 		return b.orders[no], refused
@@ -496,7 +499,7 @@ func TestRefundsEndAndCanBeHeld(t *testing.T) {
 }
 
 func TestRefundAfterAYear(t *testing.T) { // R12
-	b := &books{refunds: map[string]*refund{}}
+	b := &books{remembered: nothing()}
 	paid := &order{OutTradeNo: "T1", State: stateSuccess, TotalFen: 100, PaidAt: time.Now()}
 	var body refundBody
 	body.Amount.Refund, body.Amount.Total = 1, 100
@@ -761,6 +764,92 @@ func TestOpenWorkIsTakenUpAtStart(t *testing.T) {
 	if !got["/notify/wechat/pay"] || !got["/r"] {
 		t.Errorf("%v", got)
 	}
+}
+
+// fullDisk takes a half of the next write, and then no more for so many writes; while stuck it cannot be truncated either.
+type fullDisk struct {
+	journalFile
+	full  int
+	stuck bool
+}
+
+func (d *fullDisk) Write(b []byte) (int, error) {
+	if d.full == 0 {
+		return d.journalFile.Write(b)
+	}
+	d.full--
+	n, _ := d.journalFile.Write(b[:len(b)/2])
+	return n, syscall.ENOSPC
+}
+
+func (d *fullDisk) Truncate(size int64) error {
+	if d.stuck {
+		return syscall.EIO
+	}
+	return d.journalFile.Truncate(size)
+}
+
+// What could not be written did not happen: not now, and not after the next start, which can read what was written before and after.
+func TestAFullDiskDamagesNoBooks(t *testing.T) {
+	dir := t.TempDir()
+	b, err := openBooks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &notice{ID: "N1"}
+	write := func(no string) error {
+		return b.change(func() {
+			b.index(&order{OutTradeNo: no, Prepays: []prepayID{{ID: "wx" + no}}})
+			b.save("order", no, b.orders[no])
+			if n.Attempts++; b.notices[n.ID] == nil {
+				b.addNotice(n)
+			}
+			b.save("notice", n.ID, n)
+		})
+	}
+	holds := func(when string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, o := range b.orderList {
+			got = append(got, o.OutTradeNo)
+		}
+		if !slices.Equal(got, want) || len(b.orders) != len(want) || len(b.prepays) != len(want) || b.notices[n.ID].Attempts != len(want) {
+			t.Errorf("%s: %v and %d attempts, want %v", when, got, b.notices[n.ID].Attempts, want)
+		}
+	}
+	if err := write("A"); err != nil {
+		t.Fatal(err)
+	}
+	disk := &fullDisk{journalFile: b.journal.file, full: 1}
+	b.journal.file = disk
+	if err := write("B"); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("on a full disk: %v", err)
+	}
+	holds("after the refusal", "A")
+	if b.notices["N1"] != n {
+		t.Error("a delivery under way holds on to a notice that is no longer in the books")
+	}
+	if err := write("C"); err != nil {
+		t.Fatal(err)
+	}
+	holds("with room again", "A", "C")
+	disk.full, disk.stuck = 1, true
+	for _, no := range []string{"D", "E"} {
+		if err := write(no); !errors.Is(err, syscall.EIO) {
+			t.Errorf("behind a torn line: %v", err)
+		}
+	}
+	holds("behind a torn line", "A", "C")
+	disk.stuck = false
+	if err := write("F"); err != nil {
+		t.Fatal(err)
+	}
+	b.close()
+	if b, err = openBooks(dir); err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	holds("after a restart", "A", "C", "F")
 }
 
 // A second sandbox on the same address must not touch the books of the first.

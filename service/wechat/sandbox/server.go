@@ -97,13 +97,16 @@ func (s *Server) open(opts Options) (err error) {
 	if s.books, err = openBooks(opts.DataDir); err != nil {
 		return err
 	}
-	if opts.ResendScale > 0 {
-		s.books.settings.ResendScale = opts.ResendScale
-	}
-	if s.pushURL = opts.PushURL; s.pushURL != "" {
-		s.books.settings.PushURL = s.pushURL
-	}
-	return nil
+	s.pushURL = opts.PushURL
+	return s.books.change(func() {
+		if opts.ResendScale > 0 {
+			s.books.settings.ResendScale = opts.ResendScale
+		}
+		if s.pushURL != "" {
+			s.books.settings.PushURL = s.pushURL
+		}
+		s.books.save("settings", "", s.books.settings)
+	})
 }
 
 // Start serves, and takes up the deliveries and refunds that a former run left open.
