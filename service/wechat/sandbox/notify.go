@@ -163,7 +163,7 @@ func (s *Server) pause(d time.Duration) bool {
 // resume takes up what a former run left open.
 func (s *Server) resume() {
 	var open []*notice
-	var due []*refund
+	var due, decided []*refund
 	s.books.view(func() {
 		for _, n := range s.books.noticeList {
 			if n.open() {
@@ -171,7 +171,10 @@ func (s *Server) resume() {
 			}
 		}
 		for _, r := range s.books.refundList {
-			if r.Status == "PROCESSING" {
+			switch {
+			case len(r.Coming) > 0:
+				decided = append(decided, r)
+			case r.Status == "PROCESSING":
 				due = append(due, r)
 			}
 		}
@@ -181,6 +184,9 @@ func (s *Server) resume() {
 	}
 	for _, r := range due {
 		s.finishLater(r)
+	}
+	for _, r := range decided {
+		s.bringAbout(r, nil)
 	}
 }
 

@@ -30,6 +30,15 @@ type refund struct {
 	CreatedAt     time.Time `json:"created_at"`
 	DueAt         time.Time `json:"due_at"` // when the result is known; zero: held
 	SuccessAt     time.Time `json:"success_at,omitzero"`
+
+	// Coming are the results that it is still to have, in their order, once they are decided on.
+	Coming []refundResult `json:"coming,omitempty"`
+}
+
+// refundResult is what becomes of a refund, and when at the latest.
+type refundResult struct {
+	At     time.Time `json:"at"`
+	Status string    `json:"status"`
 }
 
 // payerFen is the share of the refund that the shopper gets; the rest was WeChat's coupon.
@@ -172,34 +181,54 @@ func (b *books) startRefund(r *refund, now time.Time) {
 		b.settings.RefundBalanceFen = &rest
 		b.save("settings", "", b.settings)
 	}
-	r.Status, r.DueAt = "PROCESSING", time.Time{}
+	r.Status, r.DueAt, r.Coming = "PROCESSING", time.Time{}, nil
 	if !b.settings.RefundHold {
 		r.DueAt = now.Add(time.Duration(b.settings.RefundDelayMS) * time.Millisecond)
 	}
 	b.save("refund", r.OutRefundNo, r)
 }
 
-// finishLater brings the refund to its result when that is due, and reports it.
+// finishLater decides how the refund is to end, and brings it there.
 func (s *Server) finishLater(r *refund) {
 	no := r.OutRefundNo
-	var due time.Time
-	var result string
-	s.books.view(func() { due, result = r.DueAt, s.books.settings.RefundResult })
-	if due.IsZero() {
+	var held bool
+	s.books.view(func() { held = r.DueAt.IsZero() })
+	if held {
 		return
 	}
 	longer, abnormal, early := s.chaos.refund(s.known(about{refund: no}, ""))
+	err := s.books.change(func() {
+		result, at := s.books.settings.RefundResult, r.DueAt.Add(longer)
+		if abnormal && result != "ABNORMAL" {
+			r.Coming = append(r.Coming, refundResult{at, "ABNORMAL"})
+			at = at.Add(longer)
+		}
+		r.Coming = append(r.Coming, refundResult{at, result})
+		s.books.save("refund", no, r)
+	})
+	if err != nil {
+		s.log.Error("the sandbox cannot write its books", "err", err)
+		return
+	}
+	s.bringAbout(r, early)
+}
+
+// bringAbout gives the refund its results when they are due, or all of them once early is closed, and reports them.
+func (s *Server) bringAbout(r *refund, early <-chan struct{}) {
+	var no string
+	var due time.Time
+	var coming []refundResult
+	s.books.view(func() { no, due, coming = r.OutRefundNo, r.DueAt, r.Coming })
 	s.work.Go(func() {
-		if !s.pause(time.Until(due)) || !s.held(longer, early, nil) {
+		if !s.pause(time.Until(due)) {
 			return
 		}
-		if abnormal {
-			s.finishRefund(no, "ABNORMAL", 1)
-			if !s.held(longer, early, nil) {
+		for _, c := range coming {
+			if !s.held(time.Until(c.At), early, nil) {
 				return
 			}
+			s.finishRefund(no, c.Status, 1)
 		}
-		s.finishRefund(no, result, 1)
 	})
 }
 
@@ -214,6 +243,12 @@ func (s *Server) finishRefund(no, status string, copies int) bool {
 			return
 		}
 		r.Status, done = status, true
+		switch {
+		case status != "ABNORMAL":
+			r.Coming = nil
+		case len(r.Coming) > 0 && r.Coming[0].Status == status:
+			r.Coming = r.Coming[1:]
+		}
 		if status == "SUCCESS" {
 			r.SuccessAt = time.Now()
 		}
@@ -229,6 +264,7 @@ func (s *Server) finishRefund(no, status string, copies int) bool {
 	})
 	if err != nil {
 		s.log.Error("the sandbox cannot write its books", "err", err)
+		return false
 	}
 	if n != nil {
 		s.deliver(n)

@@ -766,6 +766,26 @@ func TestOpenWorkIsTakenUpAtStart(t *testing.T) {
 	}
 }
 
+// Whatever the chaos has decided on for a refund outlives the sandbox: one that is ABNORMAL when it ends still succeeds.
+func TestRefundsEndAfterARestart(t *testing.T) {
+	r := newRig(t)
+	stop := r.start()
+	r.control("POST", "/sandbox/settings", object{"refund_delay_ms": 0})
+	no := r.paid()
+	r.arrival()
+	r.begin(object{"refunds": object{"abnormal": 1}, "refund_ms": 1200, "seed": 7})
+	r.refund(no, "R1")
+	r.arrival()
+	if got := r.refundStatus("R1"); got != "ABNORMAL" {
+		t.Fatalf("before: %v", got)
+	}
+	stop()
+	r.start()
+	for r.refundStatus("R1") != "SUCCESS" {
+		r.arrival() // the notice about ABNORMAL may come once more
+	}
+}
+
 // fullDisk takes a half of the next write, and then no more for so many writes; while stuck it cannot be truncated either.
 type fullDisk struct {
 	journalFile
