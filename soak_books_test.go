@@ -128,6 +128,7 @@ func (s *soak) check() {
 	s.t.Helper()
 	first := s.shops[0]
 	first.exactlyOnce()
+	s.checkTurns()
 	s.compare(s.wechatLedger(), s.shopLedger(first.books()))
 	s.checkStock(first.books())
 	for what, query := range map[string]string{
@@ -143,6 +144,48 @@ func (s *soak) check() {
 	s.checkShipped(first.books())
 	s.logOpenNumbers()
 	s.logStates(first.books())
+}
+
+// checkTurns fails if WeChat had to refuse a refund because another one of its payment was less than a minute old: that it makes up
+// refusals like it now and then does not count.
+func (s *soak) checkTurns() {
+	s.t.Helper()
+	calls := as[listOf[struct {
+		Status int
+		Fault  string
+		Body   any
+	}]](s.wx, s.wx.call(200, "GET", "/sandbox/calls?method=POST&path=/v3/refund/domestic/refunds", nil))
+	for _, c := range calls.List {
+		if c.Status == 429 && c.Fault == "" {
+			s.t.Errorf("a refund came too soon after another one of its payment: %v", c.Body)
+		}
+	}
+	if len(calls.List) == 0 {
+		s.t.Error("WeChat was asked for no refund: that shows nothing")
+	}
+}
+
+// checkBills reconciles the days of the run with WeChat's bills, which say the same as the shop's books.
+func (s *soak) checkBills(from, to time.Time) {
+	s.t.Helper()
+	china := time.FixedZone("", 8*60*60)
+	var payments int64
+	for day, last := from.In(china), to.In(china).Format(time.DateOnly); day.Format(time.DateOnly) <= last; day = day.AddDate(0, 0, 1) {
+		path := "/api/admin/v1/bills/" + day.Format(time.DateOnly)
+		s.g.admin.call(202, "POST", path+"/run", nil)
+		var got dayBill
+		eventually(s.t, recovery, "the day is reconciled", func() (bool, string) {
+			got = as[dayBill](s.g.admin, s.g.admin.call(200, "GET", path, nil))
+			return got.Status == "compared", fmt.Sprintf("%+v", got)
+		})
+		if len(got.Differences.List) != 0 {
+			s.t.Errorf("WeChat's bill of %s differs from the books: %+v", day.Format(time.DateOnly), got.Differences.List)
+		}
+		payments += got.Payments
+	}
+	if payments == 0 {
+		s.t.Error("WeChat's bills have no payments: that shows nothing")
+	}
 }
 
 // wechatLedger is what WeChat believes.

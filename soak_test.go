@@ -67,12 +67,13 @@ func soakSetting(t *testing.T, name string, otherwise int64) int64 {
 }
 
 func testSoak(t *testing.T, seed int64, load time.Duration, p parts, replicas, shoppers int) {
-	s := newSoak(t, seed, p, replicas)
+	s, begun := newSoak(t, seed, p, replicas), time.Now()
 	s.begin(load, shoppers)
 	s.killReplicas(load)
 	s.all.Wait()
 	s.calm()
 	s.drain()
+	s.checkBills(begun, time.Now())
 	s.check()
 	if t.Failed() {
 		t.Logf("again with %s=%d", envSoakSeed, seed)
@@ -107,6 +108,7 @@ func newSoak(t *testing.T, seed int64, p parts, replicas int) *soak {
 	}
 	s.shops = serveReplicas(t, p, extras...)
 	s.wx = s.shops[0].wechat()
+	s.wx.call(200, "POST", "/sandbox/settings", map[string]any{"refund_min_interval_ms": 60_000, "bill_today": true})
 	s.g = s.shops[0].soakShelf()
 	for _, shop := range s.shops {
 		shop.awaitPolicy(s.g.sku, 5*time.Second)
