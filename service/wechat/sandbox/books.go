@@ -28,6 +28,7 @@ type remembered struct {
 	refundList   []*refund
 	notices      map[string]*notice // by id
 	noticeList   []*notice
+	postings     map[string]*posting     // pushes under way, by id
 	codes        map[string]bool         // single-use codes that were used
 	grants       map[string]subscription // by openid and template
 	told         []*subscribeMessage     // subscribe messages, oldest first
@@ -76,7 +77,7 @@ var defaultSettings = settings{
 func nothing() remembered {
 	return remembered{
 		orders: map[string]*order{}, prepays: map[string]string{}, transactions: map[string]string{},
-		refunds: map[string]*refund{}, notices: map[string]*notice{}, codes: map[string]bool{}, grants: map[string]subscription{}, settings: defaultSettings,
+		refunds: map[string]*refund{}, notices: map[string]*notice{}, postings: map[string]*posting{}, codes: map[string]bool{}, grants: map[string]subscription{}, settings: defaultSettings,
 	}
 }
 
@@ -124,6 +125,15 @@ func (b *books) take(e entry) error {
 			return nil
 		}
 		b.addNotice(n)
+	case "push":
+		n := new(posting)
+		if err := json.Unmarshal(e.Value, n); err != nil {
+			return err
+		}
+		b.postings[n.ID] = n
+		if n.Left == 0 {
+			delete(b.postings, n.ID)
+		}
 	case "code":
 		b.codes[e.ID] = true
 	case "grant":
@@ -161,6 +171,9 @@ func (b *books) snapshot() []entry {
 		if n.open() { // a settled delivery is of no use after a restart
 			b.save("notice", n.ID, n)
 		}
+	}
+	for id, n := range b.postings {
+		b.save("push", id, n)
 	}
 	for code := range b.codes {
 		b.save("code", code, true)

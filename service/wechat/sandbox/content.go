@@ -86,32 +86,28 @@ func (s *Server) checkMedia(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	trace := randomHex(16)
-	var held bool
-	s.books.view(func() { held = s.books.settings.MediaHold })
-	if !held {
-		s.pushVerdict(trace, body)
+	var verdict *posting
+	err := s.books.change(func() {
+		if !s.books.settings.MediaHold {
+			verdict = s.books.addPush(s.verdict(trace, body))
+		}
+	})
+	if err != nil {
+		miniRefusal(w, -1, "system error")
+		return
 	}
+	s.send(verdict)
 	miniReply(w, map[string]any{"errcode": 0, "errmsg": "ok", "trace_id": trace})
 }
 
 // mediaPushes is how often a push is sent that is not taken.
 const mediaPushes = 4
 
-// pushVerdict sends wxa_media_check to the shop, a moment after the call was answered or before.
-func (s *Server) pushVerdict(trace string, body contentBody) {
+// verdict is wxa_media_check, sent a moment after the call was answered or before.
+func (s *Server) verdict(trace string, body contentBody) posting {
 	suggest, label := suggestionOf(body.MediaURL)
-	s.work.Go(func() {
-		for attempt := range mediaPushes {
-			if attempt > 0 && !s.pause(time.Second) {
-				return
-			}
-			send, p := s.forgePush(notifyOrder{Message: map[string]any{
-				"MsgType": "event", "Event": "wxa_media_check", "FromUserName": body.OpenID, "appid": s.keys.AppID, "trace_id": trace, "version": 2,
-				"errcode": 0, "errmsg": "ok", "result": map[string]any{"suggest": suggest, "label": label},
-			}})
-			if p == nil && send().Status == http.StatusOK {
-				return
-			}
-		}
-	})
+	return posting{Left: mediaPushes, Pause: time.Second, Message: push{
+		"MsgType": "event", "Event": "wxa_media_check", "FromUserName": body.OpenID, "appid": s.keys.AppID, "trace_id": trace, "version": 2,
+		"errcode": 0, "errmsg": "ok", "result": map[string]any{"suggest": suggest, "label": label},
+	}}
 }

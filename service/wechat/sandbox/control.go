@@ -134,14 +134,16 @@ func (s *Server) controlPay(w http.ResponseWriter, r *http.Request) {
 	}
 	var reply map[string]any
 	var n *notice
+	var paid *order
 	err := s.books.change(func() {
 		o := s.books.orders[s.books.prepays[body.PrepayID]]
 		if p = payProblem(o, body.PrepayID, time.Now()); p != nil {
 			return
 		}
 		if body.Result == "SUCCESS" {
+			paid = o
 			s.books.pay(o, time.Now())
-			s.remindLater(o)
+			s.books.setReminder(o, o.PaidAt)
 			if times > 0 {
 				n = s.books.addDelivery(o.NotifyURL, s.payEvent(o), times, time.Duration(body.Notify.DelayMS)*time.Millisecond)
 			}
@@ -156,6 +158,9 @@ func (s *Server) controlPay(w http.ResponseWriter, r *http.Request) {
 	default:
 		if n != nil {
 			s.deliver(n)
+		}
+		if paid != nil {
+			s.remindLater(paid)
 		}
 		controlReply(w, 200, reply)
 	}

@@ -8,7 +8,9 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -164,7 +166,10 @@ func (s *Server) pause(d time.Duration) bool {
 func (s *Server) resume() {
 	var open []*notice
 	var due, decided []*refund
+	var orders []*order
+	var pushes []*posting
 	s.books.view(func() {
+		orders, pushes = slices.Clone(s.books.orderList), slices.Collect(maps.Values(s.books.postings))
 		for _, n := range s.books.noticeList {
 			if n.open() {
 				open = append(open, n)
@@ -187,6 +192,12 @@ func (s *Server) resume() {
 	}
 	for _, r := range decided {
 		s.bringAbout(r, nil)
+	}
+	for _, n := range pushes {
+		s.send(n)
+	}
+	for _, o := range orders {
+		s.remindLater(o)
 	}
 }
 

@@ -48,6 +48,7 @@ type order struct {
 	Shipped       int             `json:"shipped,omitempty"`     // shipping uploads taken
 	Shipping      json.RawMessage `json:"shipping,omitempty"`    // the last of them
 	ShippedAt     time.Time       `json:"shipped_at,omitzero"`   // its upload_time
+	RemindAt      time.Time       `json:"remind_at,omitzero"`    // when the shop is reminded to ship
 	Finished      bool            `json:"finished,omitempty"`    // it said that nothing follows
 	FinishedTimes int             `json:"finished_times,omitempty"`
 	Corrected     bool            `json:"corrected,omitempty"`     // the one correction was used

@@ -54,7 +54,11 @@ func (s *Server) controlShippingEvent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var p *problem
-	var say push
+	times := 1
+	if body.Push != nil {
+		times = *body.Push
+	}
+	var pushes []*posting
 	var reply map[string]any
 	err := s.books.change(func() {
 		o := s.books.orders[r.PathValue("out_trade_no")]
@@ -62,9 +66,13 @@ func (s *Server) controlShippingEvent(w http.ResponseWriter, r *http.Request) {
 			p = &problem{404, "NOT_FOUND", "no paid order has this out_trade_no"}
 			return
 		}
+		var say push
 		if say, p = act(o, body, time.Now()); p == nil {
 			s.books.save("order", o.OutTradeNo, o)
 			reply = s.shippingView(o)
+			for range times {
+				pushes = append(pushes, s.books.addOrderPush(say))
+			}
 		}
 	})
 	switch {
@@ -73,12 +81,8 @@ func (s *Server) controlShippingEvent(w http.ResponseWriter, r *http.Request) {
 	case p != nil:
 		p.write(w)
 	default:
-		times := 1
-		if body.Push != nil {
-			times = *body.Push
-		}
-		for range times {
-			s.push(say)
+		for _, n := range pushes {
+			s.send(n)
 		}
 		controlReply(w, 200, reply)
 	}
@@ -111,19 +115,36 @@ func (s *Server) remindShipping(o *order, _ receiptOrder, _ time.Time) (push, *p
 	return s.remindPush(o), nil
 }
 
-// remindLater reminds the shop of an order that it has not shipped in time; inside change.
+// setReminder notes when the shop is reminded of an order, if it has not shipped it by then; inside change.
+func (b *books) setReminder(o *order, now time.Time) {
+	if after := time.Duration(b.settings.ShippingRemindMS) * time.Millisecond; after > 0 {
+		o.RemindAt = now.Add(after)
+		b.save("order", o.OutTradeNo, o)
+	}
+}
+
+// remindLater reminds the shop of an order at the time that was set for it.
 func (s *Server) remindLater(o *order) {
-	after := time.Duration(s.books.settings.ShippingRemindMS) * time.Millisecond
-	if after == 0 {
+	var at time.Time
+	s.books.view(func() { at = o.RemindAt })
+	if at.IsZero() {
 		return
 	}
 	s.work.Go(func() {
-		if !s.pause(after) {
+		if !s.pause(time.Until(at)) {
 			return
 		}
-		var say push
-		s.books.view(func() { say, _ = s.remindShipping(o, receiptOrder{}, time.Now()) })
-		s.push(say)
+		var n *posting
+		err := s.books.change(func() {
+			say, _ := s.remindShipping(o, receiptOrder{}, time.Now())
+			o.RemindAt, n = time.Time{}, s.books.addOrderPush(say)
+			s.books.save("order", o.OutTradeNo, o)
+		})
+		if err != nil {
+			s.log.Error("the sandbox cannot write its books", "err", err)
+			return
+		}
+		s.send(n)
 	})
 }
 

@@ -41,11 +41,11 @@ func (s *Server) uploadShipping(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	code, message := body.refusal()
-	var shipped push
+	var shipped *posting
 	if code == 0 {
 		err := s.books.change(func() {
 			if code, message = s.books.ship(body, time.Now()); code == 0 {
-				shipped = s.shippedPush(s.books.shippingOf(body))
+				shipped = s.books.addOrderPush(s.shippedPush(s.books.shippingOf(body)))
 			}
 		})
 		if err != nil {
@@ -56,7 +56,7 @@ func (s *Server) uploadShipping(w http.ResponseWriter, r *http.Request) {
 		miniRefusal(w, code, message)
 		return
 	}
-	s.push(shipped)
+	s.send(shipped)
 	miniReply(w, map[string]any{"errcode": 0, "errmsg": "ok"})
 }
 
