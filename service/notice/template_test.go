@@ -41,8 +41,9 @@ func TestFixedValues(t *testing.T) {
 		{"character_string", "单号SF12 34", "SF1234"},
 		{"character_string", "", "-"},
 		{"name", "潮汐家居 Tide", "潮汐家居"},
-		{"name", "Tide Home & Garden of the World", "Tide Home  Garden of"},
+		{"name", "Tide Home & Garden of the World", "Tide Home Garden of"},
 		{"name", "123", "无"},
+		{"phone_number", "0 a 0", "0 0"},
 	} {
 		if got := fit(c.kind, c.text); got != c.want {
 			t.Errorf("%s of %q is %q, want %q", c.kind, c.text, got, c.want)

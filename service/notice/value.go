@@ -88,6 +88,7 @@ func keep(text string, keeps func(rune) bool) string {
 }
 
 func cut(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ") // what was left out may have stood between two spaces
 	if runes := []rune(text); len(runes) > limit {
 		text = string(runes[:limit])
 	}

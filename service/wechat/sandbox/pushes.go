@@ -24,7 +24,7 @@ type posting struct {
 	Pause      time.Duration `json:"pause"` // between them
 }
 
-// addPush writes a push into the books; inside change. post sends it.
+// addPush writes a push into the books; inside change. send sends it.
 func (b *books) addPush(n posting) *posting {
 	n.ID = newNoticeID()
 	b.postings[n.ID] = &n
