@@ -81,8 +81,10 @@ test("what is unsaved is asked about before another shop, before logging out, an
       // The choice is kept. Back to all of them: this page shows the first one's and says so, the change log shows everybody's.
       await page.reload();
       await page.locator(".shop").getByText("别家").waitFor();
+      await settled(page);
       await page.getByRole("combobox", { name: "商家" }).click();
       await page.getByRole("option", { name: "全部商家", exact: true }).click();
+      await page.locator(".shop").getByText("全部商家").waitFor();
       await whose.waitFor();
       await accessible(page);
       await page.getByRole("link", { name: "操作日志" }).click();
