@@ -168,10 +168,14 @@ var (
 	NoticeTransitions = Transitions[NoticeState]{
 		NoticeWaiting: {NoticeSent, NoticeRefused, NoticeSkipped, NoticeUnsure},
 	}
-	AnomalyTransitions = Transitions[AnomalyState]{AnomalyOpen: {AnomalyResolved}}
-	HoldTransitions    = Transitions[HoldState]{HoldHeld: {HoldPassed, HoldRefused, HoldSuperseded}}
-	RemarkTransitions  = Transitions[RemarkState]{RemarkHeld: {RemarkClear, RemarkRefused}}
-	ReviewTransitions  = Transitions[ReviewState]{
+	AnomalyTransitions = Transitions[AnomalyState]{
+		AnomalyOpen: {AnomalyResolved},
+		// The shop had resolved it by itself, and met it again.
+		AnomalyResolved: {AnomalyOpen},
+	}
+	HoldTransitions   = Transitions[HoldState]{HoldHeld: {HoldPassed, HoldRefused, HoldSuperseded}}
+	RemarkTransitions = Transitions[RemarkState]{RemarkHeld: {RemarkClear, RemarkRefused}}
+	ReviewTransitions = Transitions[ReviewState]{
 		ReviewHeld:    {ReviewVisible, ReviewRefused},
 		ReviewVisible: {ReviewHidden},
 		ReviewHidden:  {ReviewVisible},

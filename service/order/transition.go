@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/event"
+	"github.com/tidemall/tidemall/service/payment"
 	"github.com/tidemall/tidemall/service/store"
 )
 
@@ -33,7 +34,7 @@ var topicOf = map[model.OrderState]string{
 // Actors that are no person.
 const (
 	ActorTimeout = "timeout"
-	ActorWeChat  = "wechat"
+	ActorWeChat  = payment.ActorWeChat
 )
 
 // ActorShopper names a shopper as the actor of a change.

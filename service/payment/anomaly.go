@@ -65,20 +65,32 @@ func AnomalyKinds() []string {
 		AnomalyUnbilledPayment, AnomalyUnbilledRefund, AnomalyBillFailed)
 }
 
-// Report records an anomaly: one row a kind and ref. Met again, its counter is raised and its detail renewed; one that was
-// resolved stays so.
-func Report(tx *store.Tx, a model.Anomaly) error {
-	onDuplicate := " ON DUPLICATE KEY UPDATE seen = seen + 1, detail = VALUES(detail)"
-	if tx.Dialect() == store.SQLite {
-		onDuplicate = " ON CONFLICT (kind, ref) DO UPDATE SET seen = seen + 1, detail = excluded.detail"
-	}
-	return tx.Exec(`INSERT INTO anomalies (merchant_id, kind, ref, order_id, payment_id, refund_id, detail, state, seen, note, resolved_by, created_at, resolved_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 'open', 1, '', '', ?, 0)`+onDuplicate,
-		a.MerchantID, a.Kind, a.Ref, a.OrderID, a.PaymentID, a.RefundID, a.Detail, a.CreatedAt).Error
-}
+// The shop's own actors that resolve anomalies; whoever else does so is a person.
+const (
+	// ActorBill is who resolves an anomaly of a bill that a later bill clears up.
+	ActorBill = "bill"
+	// ActorWeChat is who resolves an anomaly of a refund that went through.
+	ActorWeChat = "wechat"
+)
 
-// ActorBill is who resolves an anomaly of a bill that a later bill clears up.
-const ActorBill = "bill"
+// reopens is what becomes of the resolution of an anomaly that is met again: the shop's own is taken back, for what it said holds no
+// longer, and a person's stays. MySQL assigns from left to right and then compares with what it has assigned, SQLite compares with the
+// old row, so what is compared with is assigned last.
+const reopens = `note = CASE WHEN resolved_by IN ? THEN '' ELSE note END, resolved_at = CASE WHEN resolved_by IN ? THEN 0 ELSE resolved_at END,
+	state = CASE WHEN resolved_by IN ? THEN 'open' ELSE state END, resolved_by = CASE WHEN resolved_by IN ? THEN '' ELSE resolved_by END`
+
+// Report records an anomaly: one row a kind and ref. Met again, its counter is raised and its detail renewed, and it is open again
+// unless a person resolved it.
+func Report(tx *store.Tx, a model.Anomaly) error {
+	onDuplicate := " ON DUPLICATE KEY UPDATE seen = seen + 1, detail = VALUES(detail), "
+	if tx.Dialect() == store.SQLite {
+		onDuplicate = " ON CONFLICT (kind, ref) DO UPDATE SET seen = seen + 1, detail = excluded.detail, "
+	}
+	own := []string{ActorBill, ActorWeChat}
+	return tx.Exec(`INSERT INTO anomalies (merchant_id, kind, ref, order_id, payment_id, refund_id, detail, state, seen, note, resolved_by, created_at, resolved_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 'open', 1, '', '', ?, 0)`+onDuplicate+reopens,
+		a.MerchantID, a.Kind, a.Ref, a.OrderID, a.PaymentID, a.RefundID, a.Detail, a.CreatedAt, own, own, own, own).Error
+}
 
 // Withdraw resolves an open anomaly that the shop itself found to hold no longer, with a note that says why and by the word of what
 // actor. One that a person resolved meanwhile stays as it is.

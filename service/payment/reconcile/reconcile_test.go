@@ -125,20 +125,23 @@ func TestB05_RunAgainDoublesNothing(t *testing.T) {
 	})
 }
 
-// What a later bill clears up is resolved by itself, with a note; what WeChat takes out of a bill goes from the rows.
+// What a later bill clears up is resolved by itself, with a note, and is open again where a bill after that has it. What WeChat takes
+// out of a bill goes from the rows.
 func TestACorrectedBillClearsUp(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		_, differs := tl.paid()
 		_, missing := tl.paid()
 		gone := tl.refunded(true)
-		tl.settings(m{"bill_edits": []m{
+		wrong := []m{
 			{"out_trade_no": differs.OutTradeNo, "set": m{"订单金额": "99.00"}},
 			{"out_trade_no": missing.OutTradeNo, "drop": true},
 			{"out_refund_no": gone.OutRefundNo, "drop": true},
 			{"out_trade_no": "FOREIGN0001", "add": true},
-		}})
+		}
+		tl.settings(m{"bill_edits": wrong})
 		tl.until(tl.day)
 		tl.reconcile()
+		want := tl.differences(tl.day)
 		if n := tl.number("SELECT COUNT(*) FROM anomalies WHERE state = 'open'"); n != 4 {
 			t.Fatal(n)
 		}
@@ -151,6 +154,9 @@ func TestACorrectedBillClearsUp(t *testing.T) {
 		if n := tl.number("SELECT COUNT(*) FROM bill_rows WHERE out_trade_no = 'FOREIGN0001'"); n != 0 {
 			t.Error("a row that the bill has no more is still there")
 		}
+		tl.settings(m{"bill_edits": wrong})
+		tl.reconcile()
+		tl.wantDifferences(tl.day, want...)
 	})
 }
 
