@@ -125,11 +125,33 @@ func (s *Service) refused(ctx context.Context, b *model.Bill, why *wechat.Error)
 		return s.outcome(ctx, b, s.fail(ctx, b, why.Error()))
 	}
 	next := s.Now().Add(wait)
-	if err := s.change(ctx, b, map[string]any{"next_at": next, "error": cut(why.Error(), 255)}); err != nil {
+	if err := s.putOff(ctx, b, next, why.Error()); err != nil {
 		return s.outcome(ctx, b, err)
 	}
 	s.Log.WarnContext(ctx, "a bill is not there yet", "day", Day(b.ID), "error", why.Error(), "again", next)
 	return timeout.Reschedule(int64(next))
+}
+
+// putOff has the bill asked for again later. One that is overdue is an anomaly meanwhile, for what keeps it may need a person.
+func (s *Service) putOff(ctx context.Context, b *model.Bill, next model.Time, why string) error {
+	return s.Store.Tx(ctx, func(tx *store.Tx) error {
+		err := s.changeIn(tx, b, map[string]any{"next_at": next, "error": cut(why, 255)})
+		if err != nil || !s.overdue(Day(b.ID)) {
+			return err
+		}
+		return s.report(tx, b, "the bill is asked for again by itself, and has not come yet: "+why)
+	})
+}
+
+// patience is for how long a bill may fail to come, or not be there, before it is taken for more than a delay.
+const patience = 24 * time.Hour
+
+// overdue reports whether the bill of the day should have been had by now.
+func (s *Service) overdue(day Day) bool { return s.Now() >= day.Ready().Add(patience) }
+
+// report records that nobody knows whether the money of the day adds up. It holds until the day is compared.
+func (s *Service) report(tx *store.Tx, b *model.Bill, why string) error {
+	return payment.Report(tx, model.Anomaly{Kind: payment.AnomalyBillFailed, Ref: Day(b.ID).String(), Detail: why, CreatedAt: s.Now()})
 }
 
 // fail ends a day whose bill cannot be had. One that is not over is taken up again; any other is an anomaly, for a person may run it
@@ -142,7 +164,7 @@ func (s *Service) fail(ctx context.Context, b *model.Bill, why string) error {
 		if err != nil || again != nil {
 			return err
 		}
-		return payment.Report(tx, model.Anomaly{Kind: payment.AnomalyBillFailed, Ref: Day(b.ID).String(), Detail: why, CreatedAt: now})
+		return s.report(tx, b, why)
 	})
 }
 

@@ -354,6 +354,42 @@ func TestBillsThatAreNotThere(t *testing.T) {
 	})
 }
 
+// A bill that WeChat owes for a day is an anomaly of the platform, while it is asked for again, and until it comes.
+func TestABillThatDoesNotCome(t *testing.T) {
+	for name, fail := range map[string]func(tl *till){
+		"wrong hash": func(tl *till) { tl.settings(m{"bill_hash": "wrong"}) },
+		"no right": func(tl *till) {
+			tl.control("POST", "/sandbox/faults", m{"path": "/v3/bill/tradebill", "mode": "code", "code": "NO_AUTH"}, nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachTill(t, func(t *testing.T, tl *till) {
+				tl.paid()
+				for _, c := range []struct {
+					late      time.Duration
+					anomalies int64
+				}{{24*time.Hour - time.Millisecond, 0}, {24 * time.Hour, 1}} {
+					tl.clock.Store(int64(tl.day.Ready().Add(c.late)))
+					fail(tl)
+					if b := tl.reconcile(); b.State != model.BillWaiting || b.NextAt == nil {
+						t.Errorf("%+v", b)
+					}
+					if n := tl.number("SELECT COUNT(*) FROM anomalies WHERE kind = ? AND ref = ? AND merchant_id = 0 AND state = 'open' AND detail LIKE '%asked for again%'",
+						payment.AnomalyBillFailed, tl.day.String()); n != c.anomalies {
+						t.Errorf("%v after its hour: %d anomalies, want %d", c.late, n, c.anomalies)
+					}
+				}
+				tl.settings(m{"bill_hash": "unpacked"})
+				tl.clock.Store(int64(*tl.bill(tl.day).NextAt))
+				tl.run()
+				if b := tl.bill(tl.day); b.State != model.BillCompared || tl.number("SELECT COUNT(*) FROM anomalies WHERE state = 'open'") != 0 {
+					t.Errorf("the bill came: %+v", b)
+				}
+			})
+		})
+	}
+}
+
 // Two replicas that take the same day up at once, and a third with an old task: one of them does it.
 func TestOneReplicaTakesADay(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {

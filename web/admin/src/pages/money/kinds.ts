@@ -114,8 +114,8 @@ export const kindsZh: Record<AnomalyKind, Words> = {
   },
   bill_failed: {
     word: "对账失败",
-    what: "这一天的对账单取不到：微信拒绝、文件读不懂，或已超过三个月。这一天的钱没有核对过。",
-    next: "看下面的原因，到「对账」重新运行这一天；成功后本条会自动处理。超过三个月的，从商户平台下载账单人工核对。",
+    what: "这一天的对账单取不到：微信拒绝、文件读不懂、过了一天仍未取到，或已超过三个月。这一天的钱没有核对过。",
+    next: "看下面的原因，到「对账」重新运行这一天，未取到的也会自动再取；成功后本条会自动处理。超过三个月的，从商户平台下载账单人工核对。",
   },
 };
 
@@ -217,7 +217,7 @@ export const kindsEn: Record<AnomalyKind, Words> = {
   },
   bill_failed: {
     word: "Day not reconciled",
-    what: "The bill of the day cannot be had: WeChat refused it, it cannot be read, or it is older than three months. Nobody compared the money of the day.",
-    next: "See the reason below and run the day again under Reconciliation; success resolves this. Compare an older day by hand with WeChat's download.",
+    what: "The bill of the day cannot be had: WeChat refused it, it cannot be read, it has not come for a day, or it is older than three months. Nobody compared the money of the day.",
+    next: "See the reason below and run the day again under Reconciliation, though what has not come is also asked for by itself; success resolves this. Compare an older day by hand with WeChat's download.",
   },
 };
