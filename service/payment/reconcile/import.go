@@ -24,7 +24,7 @@ func (s *Service) fetch(ctx context.Context, b *model.Bill, more func() bool) (w
 	file, err := s.WeChat.TradeBill(ctx, Day(b.ID).Date(), wechat.BillAll)
 	switch {
 	case wechat.KindOf(err) == wechat.KindNoBill:
-		return s.fetchNothing(ctx, b)
+		return s.fetchNothing(ctx, b, err)
 	case err != nil:
 		return false, err
 	}
@@ -46,13 +46,40 @@ func (s *Service) fetch(ctx context.Context, b *model.Bill, more func() bool) (w
 	return true, s.imported(ctx, b)
 }
 
-// fetchNothing records that WeChat knows of nothing on the day.
-func (s *Service) fetchNothing(ctx context.Context, b *model.Bill) (bool, error) {
-	err := s.change(ctx, b, map[string]any{"hash": "", "run": b.Run + 1, "imported": 0, "error": ""})
+// fetchNothing records that WeChat knows of nothing on the day, unless the shop knows better. WeChat does not sign what it refuses.
+func (s *Service) fetchNothing(ctx context.Context, b *model.Bill, said error) (bool, error) {
+	known, err := s.known(ctx, Day(b.ID))
+	if err != nil {
+		return false, err
+	}
+	if known != "" {
+		return false, &wechat.Error{Op: "trade bill", Kind: wechat.KindBusy, Message: known + "; " + said.Error()}
+	}
+	err = s.change(ctx, b, map[string]any{"hash": "", "run": b.Run + 1, "imported": 0, "error": ""})
 	if err != nil {
 		return false, err
 	}
 	return true, s.imported(ctx, b)
+}
+
+// known says what speaks against a day of which WeChat says that it has no bill; empty if nothing does. Rows of a bill that was
+// verified do for good: the bill was signed for. What the shop itself recorded does until the bill is overdue, and is then missing in it.
+func (s *Service) known(ctx context.Context, day Day) (string, error) {
+	from, until := day.Start(), day.Add(1).Start()
+	var has struct{ Billed, Recorded bool }
+	err := s.Store.Read(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM bill_rows WHERE day = ?) AS billed,
+			(EXISTS (SELECT 1 FROM payments WHERE paid_at >= ? AND paid_at < ?) OR
+			EXISTS (SELECT 1 FROM refunds WHERE ended_at >= ? AND ended_at < ? AND state = ? AND amount_fen > 0)) AS recorded`,
+		day, from, until, from, until, model.RefundSuccess).Scan(&has).Error
+	switch {
+	case err != nil:
+		return "", store.Classify(err)
+	case has.Billed:
+		return "WeChat has given a bill of the day already", nil
+	case has.Recorded && !s.overdue(day):
+		return "the shop has payments or refunds of the day", nil
+	}
+	return "", nil
 }
 
 // store stores the rows of the file that are not stored yet, in batches; each is counted in the transaction that stores it.

@@ -75,11 +75,62 @@ func TestB02_NoTradeIsASuccess(t *testing.T) {
 		if b := tl.reconcile(); b.State != model.BillNone || b.Payments+b.Refunds+b.Differences != 0 || b.Error != "" || b.NextAt != nil {
 			t.Errorf("%+v", b)
 		}
-		// A day of which WeChat knows nothing is compared with what the shop has.
-		_, lost := tl.paid()
-		tl.settings(m{"bill_state": "none"})
+	})
+}
+
+// WeChat does not sign that it has no bill of a day. Where the shop has money of the day it is asked again for a day, and what is
+// missing by then is missing.
+func TestNoTradeWhereTheShopHasSome(t *testing.T) {
+	for name, have := range map[string]func(tl *till) (difference string){
+		"a payment": func(tl *till) string {
+			_, lost := tl.paid()
+			return open(payment.AnomalyUnbilledPayment, lost.TransactionID, 0, 200)
+		},
+		"a refund": func(tl *till) string {
+			lost := tl.refunded(true)
+			tl.exec("UPDATE payments SET paid_at = ? WHERE id = ?", tl.noon().Add(-48*time.Hour), lost.PaymentID)
+			return open(payment.AnomalyUnbilledRefund, lost.OutRefundNo, 0, 200)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachTill(t, func(t *testing.T, tl *till) {
+				lost := have(tl)
+				tl.settings(m{"bill_state": "none"})
+				tl.until(tl.day)
+				again := tl.now().Add(30 * time.Minute)
+				if b := tl.reconcile(); b.State != model.BillWaiting || b.NextAt == nil || *b.NextAt != again || !strings.Contains(b.Error, "no_bill") {
+					t.Errorf("%+v", b)
+				}
+				tl.clock.Store(int64(tl.day.Ready().Add(24 * time.Hour)))
+				tl.run()
+				if b := tl.bill(tl.day); b.State != model.BillNone || b.NextAt != nil {
+					t.Errorf("a day later: %+v", b)
+				}
+				tl.wantDifferences(tl.day, lost)
+			})
+		})
+	}
+}
+
+// Nor does it take back what a bill said that was signed for.
+func TestNoTradeAfterABill(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		_, tx := tl.paid()
+		tl.exec("UPDATE payments SET paid_at = ? WHERE transaction_id = ?", tl.noon().Add(-48*time.Hour), tx.TransactionID) // only the bill has it
+		tl.until(tl.day)
 		tl.reconcile()
-		tl.wantDifferences(tl.day, open(payment.AnomalyUnbilledPayment, lost.TransactionID, 0, 200))
+		for range 2 {
+			tl.settings(m{"bill_state": "none"})
+			if b := tl.reconcile(); b.State != model.BillWaiting || b.NextAt == nil || !strings.Contains(b.Error, "a bill of the day already") {
+				t.Errorf("%+v", b)
+			}
+			tl.settings(m{"bill_state": ""})
+			tl.clock.Add(int64(48 * time.Hour / time.Millisecond))
+			tl.run()
+			if b := tl.bill(tl.day); b.State != model.BillCompared || b.Payments != 1 {
+				t.Errorf("%+v", b)
+			}
+		}
 	})
 }
 
