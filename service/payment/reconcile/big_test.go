@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/payment"
+	"github.com/tidemall/tidemall/service/payment/reconcile"
 	"github.com/tidemall/tidemall/service/store"
 )
 
@@ -111,5 +112,56 @@ func TestAnImportGoesOn(t *testing.T) {
 		if n := tl.number("SELECT COUNT(*) FROM bill_rows"); n != 1100 {
 			t.Errorf("%d rows are stored", n)
 		}
+	})
+}
+
+// A comparison that stops where its time is up goes on behind what it has settled, also in the middle of a page.
+func TestAComparisonGoesOn(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		const each = 3
+		for range each {
+			tl.paidAtWeChat()
+			tl.refunded(false)
+		}
+		var edits []m
+		for range 2 {
+			_, differs := tl.paid()
+			edits = append(edits, m{"out_trade_no": differs.OutTradeNo, "set": m{"订单金额": "99.00"}})
+		}
+		tl.settings(m{"bill_edits": edits})
+		tl.until(tl.day)
+		found := func() int64 {
+			return tl.number("SELECT COUNT(*) FROM bill_differences WHERE kind IN (?, ?)", reconcile.FoundPayment, reconcile.FoundRefund)
+		}
+		run := func(finds int64) {
+			t.Helper()
+			if _, err := tl.bills.Run(t.Context(), tl.day); err != nil {
+				t.Fatal(err)
+			}
+			if whole, err := tl.bills.Fetch(t.Context(), tl.bill(tl.day), func() bool { return true }); err != nil || !whole {
+				t.Fatal(whole, err)
+			}
+			for steps := 0; tl.bill(tl.day).State == model.BillComparing; steps++ {
+				had := found()
+				if err := tl.bills.Compare(t.Context(), tl.bill(tl.day), func() bool { return false }); err != nil || steps > 5*each+10 {
+					t.Fatal(steps, err)
+				}
+				if now := found(); now > had+1 {
+					t.Fatalf("step %d went from %d to %d", steps, had, now)
+				}
+				if n := tl.number("SELECT COUNT(*) FROM anomalies WHERE state <> 'open'"); n != 0 {
+					t.Fatalf("step %d cleared up %d that it had not looked at", steps, n)
+				}
+			}
+			if n := found(); n != finds {
+				t.Errorf("%d are found, want %d", n, finds)
+			}
+			if all := tl.differences(tl.day); len(all) != int(finds)+len(edits) {
+				t.Errorf("%v", all)
+			}
+		}
+		run(2 * each)
+		run(0) // they are the shop's now; what differs still does
+		tl.audited()
 	})
 }

@@ -42,9 +42,12 @@ type healed struct {
 	Ref  string
 }
 
+// side compares a page behind after. Where more says that the time is up it ends the page early.
+type side func(ctx context.Context, b *model.Bill, after string, more func() bool) (page, error)
+
 // sides are the steps of a comparison, in their order.
-func (s *Service) sides() []func(ctx context.Context, b *model.Bill, after string) (page, error) {
-	return []func(context.Context, *model.Bill, string) (page, error){s.forget, s.billedPayments, s.billedRefunds, s.recordedPayments, s.recordedRefunds}
+func (s *Service) sides() []side {
+	return []side{s.forget, s.billedPayments, s.billedRefunds, s.recordedPayments, s.recordedRefunds}
 }
 
 // compare compares, page by page, until it is done or the time is up. A page whose outcome was not recorded is compared again, and
@@ -52,7 +55,7 @@ func (s *Service) sides() []func(ctx context.Context, b *model.Bill, after strin
 func (s *Service) compare(ctx context.Context, b *model.Bill, more func() bool) error {
 	sides := s.sides()
 	for b.CompareStep < len(sides) {
-		p, err := sides[b.CompareStep](ctx, b, b.CompareAfter)
+		p, err := sides[b.CompareStep](ctx, b, b.CompareAfter, more)
 		if err != nil {
 			return err
 		}
@@ -138,7 +141,7 @@ func (s *Service) dropOld(ctx context.Context) error {
 }
 
 // forget is the step that clears what a former comparison of the day found.
-func (s *Service) forget(ctx context.Context, b *model.Bill, _ string) (page, error) {
+func (s *Service) forget(ctx context.Context, b *model.Bill, _ string, _ func() bool) (page, error) {
 	err := s.Store.Tx(ctx, func(tx *store.Tx) error { return tx.Exec("DELETE FROM bill_differences WHERE day = ?", b.ID).Error })
 	return page{}, err
 }

@@ -30,14 +30,19 @@ func (r billed) owner() model.Anomaly {
 	return a
 }
 
-// billedPayments looks for payments of the bill in the shop. One that the shop has not heard of is settled.
-func (s *Service) billedPayments(ctx context.Context, b *model.Bill, after string) (page, error) {
+// billedPayments looks for payments of the bill in the shop. One that the shop has not heard of is settled, which takes so
+// much longer than looking that a page may not fit a step.
+func (s *Service) billedPayments(ctx context.Context, b *model.Bill, after string, more func() bool) (page, error) {
 	rows, last, err := s.billedPage(ctx, b, model.BillPayment, ourPayment, after)
 	if err != nil {
 		return page{}, err
 	}
 	p := page{last: last}
-	for _, r := range rows {
+	for i, r := range rows {
+		if i > 0 && !more() {
+			p.last = rows[i-1].Number
+			break
+		}
 		switch {
 		case r.OurID == 0 && r.Status != paid:
 		case r.OurID == 0:
@@ -49,7 +54,7 @@ func (s *Service) billedPayments(ctx context.Context, b *model.Bill, after strin
 				"WeChat's bill of %s has %d fen for %s, %s; the shop has %d fen for %s", Day(b.ID), r.AmountFen, r.OutTradeNo, r.Status, r.OurFen, r.OurNo)
 		}
 	}
-	open, err := s.healable(ctx, b, model.BillPayment, after, last, payment.AnomalyBillPayment, payment.AnomalyUnbilledPayment)
+	open, err := s.healable(ctx, b, model.BillPayment, after, p.last, payment.AnomalyBillPayment, payment.AnomalyUnbilledPayment)
 	p.keep(open)
 	return p, err
 }
@@ -81,13 +86,17 @@ const (
 )
 
 // billedRefunds looks for refunds of the bill in the shop. One that succeeded and of which the shop has not heard has its effects now.
-func (s *Service) billedRefunds(ctx context.Context, b *model.Bill, after string) (page, error) {
+func (s *Service) billedRefunds(ctx context.Context, b *model.Bill, after string, more func() bool) (page, error) {
 	rows, last, err := s.billedPage(ctx, b, model.BillRefund, ourRefund, after)
 	if err != nil {
 		return page{}, err
 	}
 	p := page{last: last}
-	for _, r := range rows {
+	for i, r := range rows {
+		if i > 0 && !more() {
+			p.last = rows[i-1].Number
+			break
+		}
 		success := r.OurState == model.RefundSuccess
 		switch {
 		case r.OurID == 0, r.AmountFen != r.OurFen, r.Status == refundDone && !success:
@@ -99,7 +108,7 @@ func (s *Service) billedRefunds(ctx context.Context, b *model.Bill, after string
 				"WeChat's bill of %s says %s of the refund of %d fen; the shop has it as made", Day(b.ID), r.Status, r.AmountFen)
 		}
 	}
-	open, err := s.healable(ctx, b, model.BillRefund, after, last, payment.AnomalyBillRefund, payment.AnomalyUnbilledRefund)
+	open, err := s.healable(ctx, b, model.BillRefund, after, p.last, payment.AnomalyBillRefund, payment.AnomalyUnbilledRefund)
 	p.keep(open)
 	return p, err
 }

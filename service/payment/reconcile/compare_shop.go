@@ -40,7 +40,7 @@ func (s *Service) window(ctx context.Context, day Day) (from, until model.Time, 
 }
 
 // recordedPayments looks for the shop's payments in the bills of their day and its neighbours.
-func (s *Service) recordedPayments(ctx context.Context, b *model.Bill, after string) (page, error) {
+func (s *Service) recordedPayments(ctx context.Context, b *model.Bill, after string, _ func() bool) (page, error) {
 	day := Day(b.ID)
 	return s.recordedPage(ctx, day, after, payment.AnomalyUnbilledPayment, `
 		SELECT p.id, p.paid_at AS at, p.transaction_id AS number, p.amount_fen, p.merchant_id, p.order_id, p.id AS payment_id, 0 AS refund_id,
@@ -51,7 +51,7 @@ func (s *Service) recordedPayments(ctx context.Context, b *model.Bill, after str
 
 // recordedRefunds looks for the shop's refunds in the bills. A bill has them by when they were asked for or when they were made;
 // those that gave back nothing never went to WeChat.
-func (s *Service) recordedRefunds(ctx context.Context, b *model.Bill, after string) (page, error) {
+func (s *Service) recordedRefunds(ctx context.Context, b *model.Bill, after string, _ func() bool) (page, error) {
 	day := Day(b.ID)
 	return s.recordedPage(ctx, day, after, payment.AnomalyUnbilledRefund, `
 		SELECT r.id, r.ended_at AS at, r.out_refund_no AS number, r.amount_fen, r.merchant_id, r.order_id, r.payment_id, r.id AS refund_id,
