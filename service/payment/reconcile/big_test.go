@@ -70,7 +70,7 @@ func (tl *till) wantIndexed(day int64) {
 	for _, q := range []string{
 		fmt.Sprintf("SELECT b.number, p.id FROM bill_rows b LEFT JOIN payments p ON p.transaction_id = b.number WHERE b.day = %d AND b.kind = 'payment' AND b.number > '42' ORDER BY b.number LIMIT 1000", day),
 		fmt.Sprintf("SELECT b.number, r.id FROM bill_rows b LEFT JOIN refunds r ON r.out_refund_no = b.number WHERE b.day = %d AND b.kind = 'payment' AND b.number > '42' ORDER BY b.number LIMIT 1000", day),
-		fmt.Sprintf("SELECT p.id, EXISTS (SELECT 1 FROM bill_rows b WHERE b.number = p.transaction_id AND b.kind = 'payment' AND b.day BETWEEN %d AND %d) FROM payments p WHERE p.paid_at >= 5 AND p.paid_at < 6 AND (p.paid_at > 5 OR p.id > 0) ORDER BY p.paid_at, p.id LIMIT 1000", day-1, day+1),
+		fmt.Sprintf("SELECT p.id, EXISTS (SELECT 1 FROM bill_rows b WHERE b.number = p.transaction_id AND b.kind = 'payment' AND b.day BETWEEN %d AND %d), EXISTS (SELECT 1 FROM bill_differences d WHERE d.day IN (%d, %d) AND d.kind = 'bill_payment_missing' AND d.ref = p.transaction_id) FROM payments p WHERE p.paid_at >= 5 AND p.paid_at < 6 AND (p.paid_at > 5 OR p.id > 0) ORDER BY p.paid_at, p.id LIMIT 1000", day-1, day+1, day-1, day+1),
 		"SELECT r.id FROM refunds r WHERE r.ended_at >= 5 AND r.ended_at < 6 AND (r.ended_at > 5 OR r.id > 0) ORDER BY r.ended_at, r.id LIMIT 1000",
 	} {
 		var plan []struct{ Table, Type, Key, Extra string }

@@ -237,6 +237,37 @@ func TestMidnight(t *testing.T) {
 		tl.until(tl.day.Add(1))
 		tl.run()
 		tl.wantDifferences(tl.day.Add(1), open(payment.AnomalyUnbilledPayment, late, 0, 200))
+		// Both bills are here now, and it is missing in one day's, not in two.
+		tl.reconcile()
+		tl.wantDifferences(tl.day)
+		tl.wantDifferences(tl.day.Add(1), open(payment.AnomalyUnbilledPayment, late, 0, 200))
+	})
+}
+
+// What was paid just before midnight is not missed while the bill of its own day is not here. Once that comes, it is.
+func TestMidnightAfterADayThatIsNotReconciled(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		_, there := tl.paid()
+		_, missing := tl.paid()
+		tl.exec("UPDATE payments SET paid_at = ?", tl.day.Add(1).Start().Add(-time.Minute))
+		tl.settings(m{"bill_state": "creating", "bill_edits": []m{{"out_trade_no": missing.OutTradeNo, "drop": true}}})
+		tl.until(tl.day)
+		if b := tl.reconcile(); b.State != model.BillWaiting {
+			t.Fatalf("%+v", b)
+		}
+		tl.settings(m{"bill_state": ""})
+		tl.exec("UPDATE bills SET next_at = ? WHERE id = ?", tl.day.Add(3).Start(), tl.day) // it goes on being made
+		tl.until(tl.day.Add(1))
+		tl.run()
+		if b := tl.bill(tl.day.Add(1)); b.State != model.BillNone {
+			t.Errorf("%+v", b)
+		}
+		tl.wantDifferences(tl.day.Add(1))
+		tl.reconcile()
+		tl.wantDifferences(tl.day, open(payment.AnomalyUnbilledPayment, missing.TransactionID, 0, 200))
+		if n := tl.number("SELECT COUNT(*) FROM anomalies WHERE ref = ?", there.TransactionID); n != 0 {
+			t.Error("what is in its day's bill was missed")
+		}
 	})
 }
 
