@@ -255,7 +255,7 @@ test("categories are added, renamed, moved and deleted", async () => {
     await dialog.getByRole("button", { name: "取消" }).click();
     await page.getByRole("button", { name: "删除“下一”" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "删除" }).click();
-    await page.getByText("已删除").waitFor();
+    await page.getByRole("treeitem", { name: /^下一/ }).waitFor({ state: "detached" });
     assert.deepEqual(await below(), ["下贰"]);
   });
 });
