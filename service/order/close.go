@@ -246,46 +246,44 @@ func (s *Service) settleClosing(ctx context.Context, o *model.Order, a *model.Pa
 // parkMisfit leaves an order whose number took money that does not fit to a person. Once the anomaly is resolved, which is a person's
 // word that this money was seen to, the number counts as ended and the closing goes on: WeChat would say the same for ever. It is
 // decided under the order's lock, since whoever resolves an anomaly wakes the order that waits for it.
-func (s *Service) parkMisfit(ctx context.Context, o *model.Order, a *model.PaymentAttempt, odd *MisfitError) (p progress, err error) {
-	err = s.Store.Tx(ctx, func(tx *store.Tx) error {
-		p = progress{person: true}
+func (s *Service) parkMisfit(ctx context.Context, o *model.Order, a *model.PaymentAttempt, odd *MisfitError) (progress, error) {
+	return s.parkAs(ctx, o, func(tx *store.Tx) (progress, error) {
 		if _, err := s.lock(tx, o.ID); err != nil {
-			return err
+			return progress{}, err
 		}
 		resolved, err := payment.IsResolved(tx.DB, payment.AnomalyMismatch+odd.Field, cutRef(a.OutTradeNo))
-		if err != nil {
-			return err
+		if err != nil || !resolved {
+			return progress{person: true}, err
 		}
-		if resolved {
-			p = progress{next: s.Now()}
-			if _, err := payment.MoveAttempt(tx, a, model.AttemptClosed, s.Now()); err != nil {
-				return err
-			}
-		}
-		return s.parkIn(tx, o, p)
+		_, err = payment.MoveAttempt(tx, a, model.AttemptClosed, s.Now())
+		return progress{next: s.Now()}, err
 	})
-	failpoint.Hit("close.parked")
-	return p, err
 }
 
 // park gives the claim back and records when and for what the closing goes on.
 func (s *Service) park(ctx context.Context, o *model.Order, p progress) (progress, error) {
-	err := s.Store.Tx(ctx, func(tx *store.Tx) error { return s.parkIn(tx, o, p) })
-	failpoint.Hit("close.parked")
-	return p, err
+	return s.parkAs(ctx, o, func(*store.Tx) (progress, error) { return p, nil })
 }
 
-func (s *Service) parkIn(tx *store.Tx, o *model.Order, p progress) error {
-	note, next := noteWeChat, any(p.next)
-	if p.person {
-		note, next = notePerson, nil
-	}
-	err := tx.Exec("UPDATE orders SET claim_token = '', claim_until = 0, closing_next_at = ?, closing_note = ?, updated_at = ? WHERE id = ? AND state = ? AND claim_token = ?",
-		next, note, s.Now(), o.ID, model.OrderPending, o.ClaimToken).Error
-	if err != nil {
-		return err
-	}
-	return changelog.Record(tx, changelog.Order, o.No, map[string]any{"merchant_id": o.MerchantID, "closing": nil}, map[string]any{"closing": o.ClosingReason})
+// parkAs is park for what is decided in its transaction.
+func (s *Service) parkAs(ctx context.Context, o *model.Order, decide func(tx *store.Tx) (progress, error)) (p progress, err error) {
+	err = s.Store.Tx(ctx, func(tx *store.Tx) (err error) {
+		if p, err = decide(tx); err != nil {
+			return err
+		}
+		note, next := noteWeChat, any(p.next)
+		if p.person {
+			note, next = notePerson, nil
+		}
+		err = tx.Exec("UPDATE orders SET claim_token = '', claim_until = 0, closing_next_at = ?, closing_note = ?, updated_at = ? WHERE id = ? AND state = ? AND claim_token = ?",
+			next, note, s.Now(), o.ID, model.OrderPending, o.ClaimToken).Error
+		if err != nil {
+			return err
+		}
+		return changelog.Record(tx, changelog.Order, o.No, map[string]any{"merchant_id": o.MerchantID, "closing": nil}, map[string]any{"closing": o.ClosingReason})
+	})
+	failpoint.Hit("close.parked")
+	return p, err
 }
 
 // close is step 3 for orders in one state of which WeChat takes no more money: closed, every line released once, coupons back,
