@@ -19,13 +19,14 @@ import (
 const (
 	seenEvery      = time.Minute     // a session's last_seen_at is written at most so often
 	seenWrite      = 5 * time.Second // and so long after
-	sessionKept    = 30 * 24 * time.Hour
-	sessionClean   = time.Hour
 	sessionsAtOnce = 500
 	sessionsListed = 100
 	agentLongest   = 200
 	ipLongest      = 64
 )
+
+// SessionRetention is how long a session is kept after it expired.
+const SessionRetention = 30 * 24 * time.Hour
 
 // Client is where a login comes from.
 type Client struct{ IP, Agent string }
@@ -118,26 +119,17 @@ func (s *sessions) write(ctx context.Context) error {
 	})
 }
 
-// clean removes sessions that expired some time ago.
-func (s *sessions) clean(ctx context.Context) error {
-	return store.Classify(s.store.Read(ctx).Exec("DELETE FROM admin_sessions WHERE expires_at <= ?", s.now().Add(-sessionKept)).Error)
-}
-
 func (s *sessions) follow(ctx context.Context) {
-	writing, cleaning := time.NewTicker(seenWrite), time.NewTicker(sessionClean)
+	writing := time.NewTicker(seenWrite)
 	defer writing.Stop()
-	defer cleaning.Stop()
 	var failed bool
 	for {
-		var err error
 		select {
 		case <-ctx.Done():
 			return
 		case <-writing.C:
-			err = s.write(ctx)
-		case <-cleaning.C:
-			err = s.clean(ctx)
 		}
+		err := s.write(ctx)
 		if err != nil && !failed && ctx.Err() == nil {
 			s.log.Warn("it cannot be written when sessions of admins were last seen", "error", err)
 		}
