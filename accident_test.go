@@ -33,7 +33,7 @@ func TestRedisBreaksUnderLoad(t *testing.T) {
 		"FLUSHALL":              {nil, func(r *testserver.Server) { flush(t, r.Addr()) }},
 		"paused for 10 s": {nil, func(r *testserver.Server) {
 			r.Pause()
-			time.Sleep(10 * time.Second)
+			time.Sleep(10 * time.Second) // the outage itself
 			r.Resume()
 		}},
 	} {
