@@ -28,8 +28,6 @@ type village struct {
 
 	merchant, sku, product int64
 	people                 int
-	// pushed is told of every push before it has its effect.
-	pushed func(p wechat.Push)
 }
 
 func eachVillage(t *testing.T, test func(v *village)) {
@@ -80,9 +78,6 @@ func (v *village) furnish() {
 			MsgSignature: q.Get("msg_signature"), Timestamp: q.Get("timestamp"), Nonce: q.Get("nonce"), EncryptType: q.Get("encrypt_type"),
 		}, body.Bytes())
 		if err == nil {
-			if v.pushed != nil {
-				v.pushed(p)
-			}
 			_, err = inbox.Take(r.Context(), p.ID, p.Event, func(tx *store.Tx) error {
 				if effect := v.Pushes()[p.Event]; effect != nil {
 					return effect(tx, p)

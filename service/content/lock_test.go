@@ -25,10 +25,9 @@ func (desk) CheckPicture(context.Context, string, wechat.ContentScene, string) (
 func (desk) Schedule(context.Context, ...timeout.Task) error { return nil }
 func (desk) URL(key string) string                           { return "https://shop.example/" + key }
 
-// A verdict that overtakes the answer to its question is acted on with that answer. The thing is locked before its hold there too:
-// whoever has the thing locked gets at the hold.
-func TestOvertakingVerdictLocksTheThingFirst(t *testing.T) {
-	s := storetest.MySQL(t)
+// overtaken makes a hold whose verdict has come before the answer that names its trace id.
+func overtaken(t *testing.T, s *store.Store) (*Service, *model.ContentHold) {
+	t.Helper()
 	ctx, now := t.Context(), model.At(time.Now())
 	insert := func(row any) {
 		t.Helper()
@@ -42,24 +41,60 @@ func TestOvertakingVerdictLocksTheThingFirst(t *testing.T) {
 		Kind: model.HoldAvatar, RefID: thing.ID, ShopperID: thing.ID, Text: "k", Reason: model.HoldWaiting, State: model.HoldHeld, NextAt: &now, Version: 1, CreatedAt: now,
 	}
 	insert(&hold)
-	insert(&model.MediaCheck{TraceID: "trace", Suggest: string(wechat.SuggestPass), CreatedAt: now})
 	svc := New(Deps{Store: s, Now: func() model.Time { return now }, Log: slog.New(slog.DiscardHandler), WeChat: desk{}, Tasks: desk{}, Pictures: desk{}})
-	lock := func(tx *store.Tx, id int64) error {
-		var locked int64
-		return tx.Raw("SELECT id FROM shoppers WHERE id = ?"+tx.ForUpdate(), id).Scan(&locked).Error
+	svc.Register(model.HoldAvatar, Effect{Lock: lockShopper, Apply: func(*store.Tx, model.ContentHold, model.Time) error { return nil }})
+	verdict := wechat.Push{Event: wechat.EventMediaCheck, Message: []byte(`{"trace_id": "trace", "errcode": 0, "result": {"suggest": "pass", "label": 100}}`)}
+	if err := s.Tx(ctx, func(tx *store.Tx) error { return svc.Pushes()[verdict.Event](tx, verdict) }); err != nil {
+		t.Fatal(err)
 	}
-	svc.Register(model.HoldAvatar, Effect{Lock: lock, Apply: func(*store.Tx, model.ContentHold, model.Time) error { return nil }})
+	return svc, &hold
+}
 
+func lockShopper(tx *store.Tx, id int64) error {
+	var locked int64
+	return tx.Raw("SELECT id FROM shoppers WHERE id = ?"+tx.ForUpdate(), id).Scan(&locked).Error
+}
+
+func holdNow(t *testing.T, s *store.Store, id int64) model.ContentHold {
+	t.Helper()
+	h, err := holdByID(s.Read(t.Context()), id)
+	if err != nil || h == nil {
+		t.Fatal(h, err)
+	}
+	return *h
+}
+
+// A verdict that overtakes the answer to its question is acted on with that answer.
+func TestAVerdictOvertakesItsAnswer(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		svc, hold := overtaken(t, s)
+		if got := holdNow(t, s, hold.ID); got.State != model.HoldHeld {
+			t.Errorf("before the answer: %+v", got)
+		}
+		if err := svc.submit(t.Context(), hold); err != nil {
+			t.Fatal(err)
+		}
+		if got := holdNow(t, s, hold.ID); got.State != model.HoldPassed || got.TraceID != "trace" {
+			t.Errorf("after it: %+v", got)
+		}
+	})
+}
+
+// Then too the thing is locked before its hold: whoever has the thing locked gets at the hold.
+func TestOvertakingVerdictLocksTheThingFirst(t *testing.T) {
+	s := storetest.MySQL(t)
+	svc, hold := overtaken(t, s)
+	ctx := t.Context()
 	submitted := make(chan error, 1)
 	tries := 0
 	err := s.Tx(ctx, func(tx *store.Tx) error {
 		if tries++; tries > 1 {
 			return nil // it was rolled back for a deadlock
 		}
-		if err := lock(tx, thing.ID); err != nil {
+		if err := lockShopper(tx, hold.RefID); err != nil {
 			return err
 		}
-		go func() { submitted <- svc.submit(context.WithoutCancel(ctx), &hold) }()
+		go func() { submitted <- svc.submit(context.WithoutCancel(ctx), hold) }()
 		if err := storetest.LockWait(ctx, s); err != nil {
 			return err
 		}
@@ -71,11 +106,7 @@ func TestOvertakingVerdictLocksTheThingFirst(t *testing.T) {
 	if err := <-submitted; err != nil {
 		t.Fatal(err)
 	}
-	var got model.ContentHold
-	if err := s.Read(ctx).Where("id = ?", hold.ID).Take(&got).Error; err != nil {
-		t.Fatal(err)
-	}
-	if tries != 1 || got.State != model.HoldPassed || got.Label != 1 {
+	if got := holdNow(t, s, hold.ID); tries != 1 || got.State != model.HoldPassed || got.Label != 1 {
 		t.Errorf("%d tries, hold %+v", tries, got)
 	}
 }
