@@ -122,7 +122,20 @@ func (s *Service) refundFailed(tx *store.Tx, o *model.Order, r *model.Refund, sa
 	if err := s.aftersaleUnrefunded(tx, o, r, said); err != nil {
 		return err
 	}
+	if err := refundWaitsNoMore(tx, r, "退款已失败 · the refund failed", now); err != nil {
+		return err
+	}
 	return payment.Report(tx, refundAnomaly(r, payment.AnomalyRefundFailed, said, now))
+}
+
+// refundWaitsNoMore withdraws the anomalies that say what a refund waits for: it has ended.
+func refundWaitsNoMore(tx *store.Tx, r *model.Refund, note string, now model.Time) error {
+	for _, kind := range []string{payment.AnomalyRefundWaiting, payment.AnomalyRefundAbnormal} {
+		if err := payment.WithdrawOf(tx, kind, r.OutRefundNo, note, ActorWeChat, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // refundSucceeded is the one place where a refund has its effects: the order's sums, stock of what was not shipped or came back,
@@ -134,10 +147,8 @@ func (s *Service) refundSucceeded(tx *store.Tx, o *model.Order, r *model.Refund,
 		return err
 	}
 	tx.AfterCommit(s.relayed)
-	for _, kind := range []string{payment.AnomalyRefundWaiting, payment.AnomalyRefundAbnormal} {
-		if err := payment.WithdrawOf(tx, kind, r.OutRefundNo, "退款已成功 · the refund went through", ActorWeChat, now); err != nil {
-			return err
-		}
+	if err := refundWaitsNoMore(tx, r, "退款已成功 · the refund went through", now); err != nil {
+		return err
 	}
 	if r.Kind == model.RefundLate {
 		return nil

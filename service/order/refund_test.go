@@ -402,6 +402,30 @@ func TestR03_AbnormalThenSuccess(t *testing.T) {
 	})
 }
 
+// A refund that ended waits for nothing: of its anomalies only the one of its end is open.
+func TestFailedRefundWaitsNoMore(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		o := tl.paid()
+		r := tl.refund(o)
+		tl.settings(m{"refund_balance_fen": 10})
+		tl.called()
+		for i, word := range []wechat.RefundStatus{wechat.RefundAbnormal, wechat.RefundClosed} {
+			if tl.openAnomaly(payment.AnomalyRefundWaiting, r) != 1 || tl.openAnomaly(payment.AnomalyRefundAbnormal, r) != int64(i) {
+				t.Errorf("before WeChat says %s not all that waits is open", word)
+			}
+			if err := tl.RefundResult(t.Context(), wechat.Refund{OutRefundNo: r.OutRefundNo, Status: word, AmountRefund: 100, AmountTotal: 100}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for kind, want := range map[string]int64{payment.AnomalyRefundFailed: 1, payment.AnomalyRefundWaiting: 0, payment.AnomalyRefundAbnormal: 0} {
+			if n := tl.openAnomaly(kind, r); n != want {
+				t.Errorf("%s is open %d times, want %d", kind, n, want)
+			}
+		}
+		tl.audited()
+	})
+}
+
 func TestR10_T62_NotEnoughKeepsTheNumber(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.paid()
