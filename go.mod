@@ -2,6 +2,9 @@ module github.com/tidemall/tidemall
 
 go 1.26.0
 
+// An npm package brings Go code along, which is none of ours.
+ignore node_modules
+
 require (
 	github.com/alicebob/miniredis/v2 v2.40.0
 	github.com/blevesearch/bleve/v2 v2.6.3
