@@ -56,7 +56,7 @@ test-race: bin/withservers bin/testreport ## the concurrent packages under the r
 
 .PHONY: e2e
 e2e: build bin/withservers ## the browser tests, in a real Chromium; E2E=../admin/e2e/orders.test.js for one file
-	@cd web/e2e && npm ci --no-audit --no-fund && node --test $(or $(E2E),*.test.js ../admin/e2e/*.test.js)
+	@cd web/e2e && npm ci --no-audit --no-fund --loglevel=error && node --test $(or $(E2E),*.test.js ../admin/e2e/*.test.js)
 	@if command -v mariadb redis-server >/dev/null; then cd web/e2e && E2E_ON=servers ../../bin/withservers -redis -- node --test $(or $(E2E),../admin/e2e/*.test.js); \
 	else echo "skipped: the panel's browser tests on MySQL and Redis: mariadb or redis-server is not installed"; fi
 
@@ -150,7 +150,7 @@ web/admin/src/api/schema.d.ts: bin/openapi.json web/admin/node_modules/.installe
 
 # npm is asked again only after the lock file changed, and the build only after a source did.
 web/%/node_modules/.installed: web/%/package-lock.json
-	cd web/$* && npm ci --no-audit --no-fund
+	cd web/$* && npm ci --no-audit --no-fund --loglevel=error
 	@mkdir -p $(@D) && touch $@
 
 define front_end
