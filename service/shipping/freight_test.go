@@ -52,6 +52,37 @@ func TestFreightChoosesTheMostSpecificRegion(t *testing.T) {
 	}
 }
 
+// Neither a city that is a province of its own, nor a region code, takes a parcel out of the province that the address names.
+func TestFreightOfAnAddressThatContradictsItself(t *testing.T) {
+	rules := []model.FreightRule{flat(1, 9, 3000), flat(2, 0, 0, "上海市"), flat(3, 0, 1800, "新疆"), flat(4, 0, 0, "吉林"), flat(5, 0, 0, "广东")}
+	byCode := []model.FreightRule{flat(1, 9, 3000), flat(2, 0, 0, "310000"), flat(3, 0, 1800, "65")}
+	for name, c := range map[string]struct {
+		rules []model.FreightRule
+		to    model.OrderAddress
+		want  model.Fen
+	}{
+		"a municipality as a city elsewhere":     {rules, model.OrderAddress{Province: "新疆维吾尔自治区", City: "上海市"}, 1800},
+		"the same without its suffix":            {rules, model.OrderAddress{Province: "新疆", City: "上海"}, 1800},
+		"the same with its suffix twice":         {rules, model.OrderAddress{Province: "新疆维吾尔自治区", City: "上海市市"}, 1800},
+		"a province as a city elsewhere":         {rules, model.OrderAddress{Province: "新疆维吾尔自治区", City: "广东省"}, 1800},
+		"a city named like a province elsewhere": {rules, model.OrderAddress{Province: "新疆维吾尔自治区", City: "吉林市"}, 1800},
+		"a municipality in an unknown province":  {rules, model.OrderAddress{Province: "新疆维吾尔族自治区", City: "上海市"}, 3000},
+		"the code of another province":           {byCode, model.OrderAddress{Province: "新疆维吾尔自治区", City: "上海市", RegionCode: "310000"}, 1800},
+		"the code beside an unknown province":    {byCode, model.OrderAddress{Province: "新疆维吾尔族自治区", City: "上海市", RegionCode: "310000"}, 3000},
+		"a municipality":                         {rules, model.OrderAddress{Province: "上海市", City: "上海市"}, 0},
+		"a municipality by its short name":       {rules, model.OrderAddress{Province: "上海", City: "上海市"}, 0},
+		"a municipality by its code":             {byCode, model.OrderAddress{Province: "上海", City: "上海市", RegionCode: "310101"}, 0},
+		"a city named like its province":         {rules, jilinCity, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Freight(c.rules, c.to, 1, 0, 0)
+			if err != nil || got != c.want {
+				t.Errorf("freight = %d (%v), want %d", got, err, c.want)
+			}
+		})
+	}
+}
+
 func TestFreightEqualRulesTakeTheLowerID(t *testing.T) {
 	for _, rules := range [][]model.FreightRule{{flat(1, 5, 100), flat(2, 5, 200)}, {flat(2, 5, 200), flat(1, 5, 100)}} {
 		if got, err := Freight(rules, guangzhou, 1, 0, 0); err != nil || got != 100 {

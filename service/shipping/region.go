@@ -9,14 +9,17 @@ import (
 // place is an address as the rules look at it.
 type place struct {
 	province, city string
-	code           string // digits of the region code that are known to be right, without trailing pairs of zeros
+	code           string // of the province, or of a part of it, without trailing pairs of zeros; empty for an unknown province
 }
 
-// placeOf trusts the names, since a parcel goes where they say: a region code of another province is ignored, and a missing
-// one is made from the province. So leaving the code out, or sending a wrong one, cannot choose a cheaper rule.
+// placeOf trusts the province, since a parcel goes where it says: a region code of another province is ignored, and a missing one
+// is made from the province. So leaving the code out, or sending that of another province, cannot choose a cheaper rule; nor can
+// a province that nobody knows, which has no code at all. Within the province the code is believed, and so is a city's name: there is
+// no table of cities here, beyond those that are provinces.
 func placeOf(a model.OrderAddress) place {
-	p := place{province: a.Province, city: a.City, code: trimCode(a.RegionCode)}
-	if known, ok := provinceCodes[short(a.Province)]; ok && !strings.HasPrefix(p.code, known) {
+	p := place{province: a.Province, city: a.City}
+	known, ok := provinceCodes[short(a.Province)]
+	if p.code = trimCode(a.RegionCode); !ok || !strings.HasPrefix(p.code, known) {
 		p.code = known
 	}
 	return p
@@ -30,12 +33,20 @@ func (p place) levelOf(region string) int {
 		return -1
 	}
 	switch {
-	case sameName(region, p.city):
+	case sameName(region, p.city) && !p.outside(region):
 		return 2
 	case sameName(region, p.province):
 		return 1
 	}
 	return -1
+}
+
+// outside says that the region is a province and not that of the place. Municipalities are cities of their own, so an address may
+// name one as the city of another province (上海市 in 新疆); the parcel still goes to that other province.
+func (p place) outside(region string) bool {
+	name := short(region)
+	_, province := provinceCodes[name]
+	return province && name != short(p.province)
 }
 
 // sameName compares names of provinces or cities, each with or without its suffix: 广东 is 广东省, but 吉林省 is not 吉林市.
