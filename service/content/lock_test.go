@@ -2,6 +2,7 @@ package content
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -76,6 +77,23 @@ func TestAVerdictOvertakesItsAnswer(t *testing.T) {
 		}
 		if got := holdNow(t, s, hold.ID); got.State != model.HoldPassed || got.TraceID != "trace" {
 			t.Errorf("after it: %+v", got)
+		}
+	})
+}
+
+// A hold whose verdict cannot be acted on stays the task that it was, whose failures are counted.
+func TestFailedCheckIsTheSameTask(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		svc, hold := overtaken(t, s)
+		poison := errors.New("poison")
+		svc.Register(model.HoldAvatar, Effect{Lock: lockShopper, Apply: func(*store.Tx, model.ContentHold, model.Time) error { return poison }})
+		for range 2 {
+			if out := svc.due(t.Context(), hold.ID, *hold.NextAt); !errors.Is(out.Err(), poison) || out.String() != "failed" {
+				t.Errorf("%s, %v", out, out.Err())
+			}
+		}
+		if got := holdNow(t, s, hold.ID); got.NextAt == nil || *got.NextAt != *hold.NextAt || got.Attempts != 2 {
+			t.Errorf("%+v", got)
 		}
 	})
 }

@@ -44,9 +44,9 @@ func (s *Service) due(ctx context.Context, id int64, due model.Time) timeout.Out
 	case h.TraceID != "":
 		return s.after(ctx, h, s.hold(ctx, h, model.HoldFailed, nil)) // no verdict came
 	}
-	until := s.Now().Add(callTime)
+	claim := deadline.Claim{Table: "content_holds", Column: "next_at", ID: id, Due: *h.NextAt, Until: s.Now().Add(callTime)}
 	err = s.Store.Tx(ctx, func(tx *store.Tx) error {
-		n, err := tx.Affected("UPDATE content_holds SET next_at = ?, attempts = attempts + 1 WHERE id = ? AND next_at = ?", until, id, *h.NextAt)
+		n, err := tx.Affected("UPDATE content_holds SET next_at = ?, attempts = attempts + 1 WHERE id = ? AND next_at = ?", claim.Until, id, claim.Due)
 		if err == nil && n == 0 {
 			return errMoved
 		}
@@ -58,12 +58,13 @@ func (s *Service) due(ctx context.Context, id int64, due model.Time) timeout.Out
 	case err != nil:
 		return deadline.Failed(err)
 	}
-	h.NextAt, h.Attempts = &until, h.Attempts+1
+	h.NextAt, h.Attempts = &claim.Until, h.Attempts+1
 	failpoint.Hit("content.claimed")
+	ask := s.askAgain
 	if h.Kind.Pictured() {
-		return s.after(ctx, h, s.submit(ctx, h))
+		ask = s.submit
 	}
-	return s.after(ctx, h, s.askAgain(ctx, h))
+	return claim.Ended(ctx, s.Store, s.after(ctx, h, ask(ctx, h)))
 }
 
 // askAgain asks about a held text and does what WeChat says.

@@ -64,8 +64,8 @@ func (s *Service) due(ctx context.Context, id int64, due model.Time) timeout.Out
 	if useless != "" {
 		return s.end(ctx, m, ending{state: model.NoticeSkipped, said: useless})
 	}
-	until := s.Now().Add(callLimit)
-	mine, err := s.claim(ctx, m, until)
+	claim := deadline.Claim{Table: "subscribe_messages", Column: "next_at", ID: id, Due: *m.NextAt, Until: s.Now().Add(callLimit)}
+	mine, err := s.claim(ctx, m, claim.Until)
 	if err != nil {
 		return deadline.Failed(err)
 	}
@@ -75,7 +75,7 @@ func (s *Service) due(ctx context.Context, id int64, due model.Time) timeout.Out
 	failpoint.Hit("notice.claimed")
 	err = s.WeChat.SendSubscribeMessage(ctx, out)
 	failpoint.Hit("notice.called")
-	then := s.record(ctx, m, err)
+	then := claim.Ended(ctx, s.Store, s.record(ctx, m, err))
 	failpoint.Hit("notice.recorded")
 	return then
 }

@@ -286,6 +286,23 @@ func TestAClaimEnds(t *testing.T) {
 	})
 }
 
+// A message whose result cannot be written stays the task that it was, whose failures are counted.
+func TestFailedMessageIsTheSameTask(t *testing.T) {
+	d := newDesk(t, sqlite(t))
+	d.template(EventPaid, map[string]string{"thing1": "goods"})
+	m := d.hear(EventPaid)
+	d.exec("CREATE TRIGGER poison BEFORE UPDATE OF state ON subscribe_messages BEGIN SELECT RAISE(ABORT, 'poison'); END")
+	for range 2 {
+		d.advance(time.Second)
+		if out := d.due(t.Context(), m.ID, *m.NextAt); out.String() != "failed" {
+			t.Errorf("%s, %v", out, out.Err())
+		}
+	}
+	if now := d.rows()[0]; *now.NextAt != *m.NextAt || now.Calls != 2 {
+		t.Errorf("%+v", now)
+	}
+}
+
 // What would be of no use is not sent, and says why.
 func TestUselessMessagesAreSkipped(t *testing.T) {
 	eachDesk(t, func(t *testing.T, d *desk) {

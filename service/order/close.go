@@ -110,8 +110,20 @@ func (s *Service) closeStep(ctx context.Context, id int64, c closing) (progress,
 	}
 	ctx, span := s.follow(ctx, "order.close", o)
 	p, err := s.closeClaimed(ctx, o, attempts, c)
+	if err != nil {
+		s.unclaimClosing(ctx, o, c)
+	}
 	ended(span, err)
 	return p, err
+}
+
+// unclaimClosing gives the claim of a closing back that failed (see deadline.Claim). The order waits for WeChat no more: it is overdue
+// for a person to see. Where this fails, too, the claim runs out by itself.
+func (s *Service) unclaimClosing(ctx context.Context, o *model.Order, c closing) {
+	_ = s.Store.Tx(ctx, func(tx *store.Tx) error {
+		return tx.Exec("UPDATE orders SET claim_token = '', claim_until = 0, closing_next_at = ?, closing_note = '', updated_at = ? WHERE id = ? AND state = ? AND claim_token = ?",
+			s.goesOn(c.due), s.Now(), o.ID, model.OrderPending, o.ClaimToken).Error
+	})
 }
 
 // closeClaimed is steps 2 and 3.
@@ -125,7 +137,7 @@ func (s *Service) closeClaimed(ctx context.Context, o *model.Order, attempts []*
 		case end.paid != nil:
 			return s.settleClosing(ctx, o, a, *end.paid)
 		case end.silence != nil:
-			return s.park(ctx, o, progress{silence: end.silence, next: s.afterSilence(c.due)})
+			return s.park(ctx, o, progress{silence: end.silence, next: s.goesOn(c.due)})
 		case end.wait != 0:
 			return s.park(ctx, o, progress{next: end.wait})
 		}
@@ -151,9 +163,9 @@ func (s *Service) closeClaimed(ctx context.Context, o *model.Order, attempts []*
 	return progress{}, err
 }
 
-// afterSilence is where a task's column goes when WeChat gave no certain answer: back to the deadline of the task that is acted on
-// (0: none is), so that the task goes on as the one it was and the timeout module makes the pauses longer while the silence stays.
-func (s *Service) afterSilence(due model.Time) model.Time {
+// goesOn is where a task's column goes when WeChat gave no certain answer, or the task failed: back to the deadline of the task that is
+// acted on (0: none is), so that the task goes on as the one it was and the timeout module counts it, and makes the pauses longer.
+func (s *Service) goesOn(due model.Time) model.Time {
 	if due == 0 {
 		return s.Now()
 	}

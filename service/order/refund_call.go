@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/deadline"
 	"github.com/tidemall/tidemall/service/event"
 	"github.com/tidemall/tidemall/service/payment"
 	"github.com/tidemall/tidemall/service/store"
@@ -96,6 +97,12 @@ func (s *Service) refundDue(ctx context.Context, id int64, due model.Time) timeo
 		return timeout.Reschedule(int64(*wait))
 	}
 	failpoint.Hit("refund.claimed")
+	claim := deadline.Claim{Table: "refunds", Column: "next_at", ID: id, Due: due, Until: *r.NextAt}
+	return claim.Ended(ctx, s.Store, s.refundClaimed(ctx, r, p, due))
+}
+
+// refundClaimed calls WeChat for a claimed refund that was due then.
+func (s *Service) refundClaimed(ctx context.Context, r *model.Refund, p *model.Payment, due model.Time) timeout.Outcome {
 	if r.Calls > 0 {
 		got, err := s.WeChat.QueryRefund(ctx, r.OutRefundNo)
 		switch wechat.KindOf(err) {
@@ -186,7 +193,7 @@ func (s *Service) refundRefused(ctx context.Context, r *model.Refund, due model.
 	kind := wechat.KindOf(cause)
 	switch kind {
 	case wechat.KindUnknown, wechat.KindUnavailable:
-		next = s.afterSilence(due)
+		next = s.goesOn(due)
 	case wechat.KindFrequency, wechat.KindBusy:
 		next = max(next, now.Add(time.Minute)) // WeChat wants a minute between refunds of one payment
 	case wechat.KindNotEnough, wechat.KindNotFound, wechat.KindSetup:

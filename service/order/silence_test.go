@@ -41,3 +41,69 @@ func TestSilenceIsTheSameTasksForAsLongAsItLasts(t *testing.T) {
 		rounds(KindRefund, r.ID, *tl.refundNow(r.ID).NextAt)
 	})
 }
+
+// A task that fails each time stays the one that it was, too: the timeout module counts its failures by its deadline, and it is dead
+// after the fifth. A column that stayed where the claim had put it made a task without failures of every round. Case T06.
+func TestFailedTaskIsTheSame(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		fails := func(kind string, id int64, due model.Time) {
+			t.Helper()
+			for range 3 {
+				tl.advance(time.Second)
+				if got := tl.run(kind, id, due); got.String() != "failed" {
+					t.Errorf("%s: %s, %v", kind, got, got.Err())
+				}
+			}
+		}
+		poison := func(o *model.Order) {
+			tl.exec("UPDATE order_lines SET sku_id = sku_id + 424242 WHERE order_id = ?", o.ID)
+		}
+		mend := func(o *model.Order) {
+			tl.exec("UPDATE order_lines SET sku_id = sku_id - 424242 WHERE order_id = ?", o.ID)
+		}
+
+		o := tl.unpaid()
+		tl.open(o)
+		tl.toDeadline(o)
+		tl.run(KindPay, o.ID, o.PayDeadline)
+		due := *tl.reload(o).ClosingNextAt
+		poison(o)
+		fails(KindClosing, o.ID, due)
+		if now := tl.reload(o); *now.ClosingNextAt != due || now.ClaimToken != "" || now.ClosingReason == nil || now.ClosingNote != "" {
+			t.Errorf("the order %+v", now)
+		}
+		mend(o)
+		tl.run(KindClosing, o.ID, due)
+		tl.want(o, "closed/timeout stock=10 coupon=available")
+
+		o = tl.paid()
+		r := tl.refund(o)
+		tl.called()
+		tl.bankSays(r.OutRefundNo, "SUCCESS")
+		due = *tl.refundNow(r.ID).NextAt
+		tl.advance(time.Minute)
+		poison(o)
+		fails(KindRefund, r.ID, due)
+		mend(o)
+		tl.run(KindRefund, r.ID, due)
+		tl.want(o, "closed/refunded stock=10 coupon=available")
+
+		shipped := tl.paid()
+		tl.mustShip(shipped, parcel("YTO", "YT1"))
+		due = *tl.upload(shipped).NextAt
+		for range 3 {
+			tl.line.onceAfter("upload", func(err error) error {
+				tl.exec("ALTER TABLE parcels RENAME TO lost")
+				return err
+			})
+			tl.advance(time.Second)
+			if got := tl.run(KindUpload, shipped.ID, due); got.String() != "failed" {
+				t.Errorf("upload: %s, %v", got, got.Err())
+			}
+			tl.exec("ALTER TABLE lost RENAME TO parcels")
+		}
+		tl.run(KindUpload, shipped.ID, due)
+		tl.wantUpload(shipped, "uploaded calls=4 corrections=0", model.ParcelUploaded)
+		tl.audited()
+	})
+}

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/deadline"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/wechat"
 	"github.com/tidemall/tidemall/timeout"
@@ -134,7 +135,13 @@ func (s *Service) uploadDue(ctx context.Context, id int64, due model.Time) timeo
 		return timeout.Done()
 	}
 	failpoint.Hit("shipinfo.claimed")
-	err = s.callUpload(ctx, up)
+	claim := deadline.Claim{Table: "shipping_uploads", Column: "next_at", ID: id, Due: up.due, Until: up.until}
+	return claim.Ended(ctx, s.Store, s.uploadClaimed(ctx, up))
+}
+
+// uploadClaimed calls WeChat for a claimed upload and records what it says.
+func (s *Service) uploadClaimed(ctx context.Context, up *upload) timeout.Outcome {
+	err := s.callUpload(ctx, up)
 	failpoint.Hit("shipinfo.called")
 	if err != nil {
 		return s.uploadFailed(ctx, up, err)
@@ -143,7 +150,7 @@ func (s *Service) uploadDue(ctx context.Context, id int64, due model.Time) timeo
 		return failed(err)
 	}
 	failpoint.Hit("shipinfo.recorded")
-	return s.uploadNext(ctx, id)
+	return s.uploadNext(ctx, up.id)
 }
 
 // callUpload calls WeChat. That the order is shipped already is no answer to a correction, that it cannot be shipped any more none to a
@@ -210,7 +217,7 @@ func (s *Service) uploadFailed(ctx context.Context, up *upload, cause error) tim
 	now := s.Now()
 	kind := wechat.KindOf(cause)
 	silent := kind == wechat.KindUnknown || kind == wechat.KindUnavailable
-	next := s.afterSilence(up.due)
+	next := s.goesOn(up.due)
 	if !silent {
 		next = now.Add(uploadPause(kind, up.calls))
 	}

@@ -23,6 +23,7 @@ type upload struct {
 	revision int64
 	calls    int64
 	due      model.Time // when it was to be made
+	until    model.Time // the end of the claim
 	at       model.Time // its upload_time
 	hash     string     // of what it says
 	finished bool       // nothing follows
@@ -63,9 +64,9 @@ func (s *Service) claimUpload(ctx context.Context, id int64, due model.Time) (up
 		}
 		next.at = max(now, u.CalledAt+1)
 		next.info.UploadTime = next.at.Std()
-		next.due, up = due, next
+		next.due, next.until, up = due, now.Add(uploadCall), next
 		return s.moveUpload(tx, u, u.State, map[string]any{
-			"next_at": now.Add(uploadCall), "calls": u.Calls + 1, "called_at": next.at, "called_hash": next.hash, "updated_at": now,
+			"next_at": next.until, "calls": u.Calls + 1, "called_at": next.at, "called_hash": next.hash, "updated_at": now,
 		})
 	})
 	return up, err

@@ -25,10 +25,12 @@ func (s *Service) due(ctx context.Context, id int64, due model.Time) timeout.Out
 	case *b.NextAt > due:
 		return timeout.Reschedule(int64(*b.NextAt))
 	}
+	claim := deadline.Claim{Table: "bills", Column: "next_at", ID: id, Due: *b.NextAt}
 	if err := s.claim(ctx, b); err != nil {
 		return s.outcome(ctx, b, err)
 	}
-	return s.outcome(ctx, b, s.step(ctx, b))
+	claim.Until = *b.NextAt
+	return claim.Ended(ctx, s.Store, s.outcome(ctx, b, s.step(ctx, b)))
 }
 
 // claim takes the day for one step and makes the row of the day after. One that ended before its hour begins anew. b is then as it

@@ -556,6 +556,30 @@ func TestRunIsIdempotent(t *testing.T) {
 	})
 }
 
+// A day that cannot be written stays the task that it was, whose failures are counted.
+func TestFailedDayIsTheSameTask(t *testing.T) {
+	eachTill(t, func(t *testing.T, tl *till) {
+		tl.paid()
+		tl.until(tl.day)
+		b, err := tl.bills.Run(t.Context(), tl.day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tl.exec("ALTER TABLE bill_rows RENAME TO lost")
+		for range 2 {
+			if out := tl.handle(tl.bills, tl.day, *b.NextAt); out.String() != "failed" {
+				t.Errorf("%s, %v", out, out.Err())
+			}
+		}
+		tl.exec("ALTER TABLE lost RENAME TO bill_rows")
+		if now := tl.bill(tl.day); now.NextAt == nil || *now.NextAt != *b.NextAt || now.Calls != b.Calls+2 {
+			t.Errorf("%+v", now)
+		}
+		tl.run()
+		tl.wantDifferences(tl.day)
+	})
+}
+
 // A refund that the shop has given up and WeChat has made is for a person; its end is not taken back.
 func TestARefundThatFailedHereAndWasMadeThere(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
