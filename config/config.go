@@ -110,12 +110,13 @@ type Order struct {
 	AftersaleDays  int `key:"aftersale_days" default:"15" min:"0" max:"3650" doc:"Days after an order's completion in which shoppers may ask for an after-sale; 0: without end"`
 }
 
-// RateLimit is how many requests a caller may make in the long run; three seconds' worth may come at once.
+// RateLimit is how many requests a caller may make in the long run; three seconds' worth may come at once. Addresses of IPv6 are
+// counted by their /64.
 type RateLimit struct {
 	Enabled          bool `key:"enabled" default:"true" doc:"Answer 429 to callers who ask too often"`
 	ShopperPerSecond int  `key:"shopper_per_second" default:"100" min:"1" max:"1000000" doc:"Requests of a logged-in shopper"`
 	AdminPerSecond   int  `key:"admin_per_second" default:"500" min:"1" max:"1000000" doc:"Requests of a logged-in admin"`
-	IPPerSecond      int  `key:"ip_per_second" default:"1000" min:"1" max:"1000000" doc:"Requests of an address without a good token; a whole campus may share one"`
+	IPPerSecond      int  `key:"ip_per_second" default:"1000" min:"1" max:"1000000" doc:"Requests of an address without a good token, or of the /64 of one of IPv6; a whole campus may share one. Behind a reverse proxy set http.trusted_proxies, else all shoppers share the proxy's"`
 }
 
 // Shop is the shop itself.

@@ -1,7 +1,7 @@
 package router
 
 import (
-	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,21 +18,65 @@ type Limits struct {
 	Enabled bool
 	Shopper float64 // a logged-in shopper
 	Admin   float64 // a logged-in admin
-	IP      float64 // whoever has no good token; a whole campus may share one address
+	IP      float64 // whoever has no good token, by network; a whole campus may share one address
+}
+
+// pace is what a bucket allows: so many requests a second in the long run, and so many at once.
+type pace struct {
+	perSecond float64
+	burst     int
 }
 
 const (
 	burstSeconds = 3
-	bucketsKept  = 50_000      // buckets beyond this are dropped once they are idle
-	bucketIdle   = time.Minute // long enough for every bucket to be full again
+	bucketsKept  = 50_000      // of one pace; more callers share one bucket
+	sweepEvery   = time.Second // looking at all buckets takes milliseconds in which nobody else gets one
 )
 
 // limiter counts in this process. With several replicas a caller gets several times the rate, which does no harm.
 type limiter struct {
-	limits Limits
+	enabled            bool
+	shopper, admin, ip *buckets
+}
 
-	mu      sync.Mutex
-	buckets map[string]*bucket
+func newLimiter(l Limits) *limiter {
+	out := &limiter{enabled: l.Enabled}
+	of := func(perSecond float64) *buckets { return out.own(pace{perSecond, max(1, int(perSecond*burstSeconds))}) }
+	out.shopper, out.admin, out.ip = of(l.Shopper), of(l.Admin), of(l.IP)
+	return out
+}
+
+// own makes buckets of a pace; none where there is no limit.
+func (l *limiter) own(p pace) *buckets {
+	if !l.enabled || p.perSecond <= 0 {
+		return nil
+	}
+	return &buckets{pace: p, overflow: p.bucket(), of: map[string]*bucket{}}
+}
+
+// take counts a request of whoever authenticate found; the error is rate_limited and says when to come again.
+func (l *limiter) take(c *gin.Context) error {
+	ctx := c.Request.Context()
+	general, key := l.ip, api.From(ctx).Network()
+	switch {
+	case api.Shopper(ctx) != 0:
+		general, key = l.shopper, strconv.FormatInt(api.Shopper(ctx), 10)
+	case api.Admin(ctx).ID != 0:
+		general, key = l.admin, strconv.FormatInt(api.Admin(ctx).ID, 10)
+	}
+	return general.take(key, time.Now())
+}
+
+// buckets has a bucket a caller, all of one pace. nil lets everybody pass.
+type buckets struct {
+	pace pace
+	// overflow is shared by the callers for whom no bucket is left, so that whoever has many addresses takes neither memory nor time
+	// without bound.
+	overflow *rate.Limiter
+
+	mu    sync.Mutex
+	of    map[string]*bucket
+	swept time.Time
 }
 
 type bucket struct {
@@ -41,26 +85,13 @@ type bucket struct {
 	used time.Time
 }
 
-func newLimiter(l Limits) *limiter { return &limiter{limits: l, buckets: map[string]*bucket{}} }
+func (p pace) bucket() *rate.Limiter { return rate.NewLimiter(rate.Limit(p.perSecond), p.burst) }
 
-// take counts a request of whoever authenticate found; the error is rate_limited and says when to come again.
-func (l *limiter) take(c *gin.Context) error {
-	if !l.limits.Enabled {
+func (b *buckets) take(key string, now time.Time) error {
+	if b == nil {
 		return nil
 	}
-	ctx := c.Request.Context()
-	key, perSecond := "ip:"+c.ClientIP(), l.limits.IP
-	switch {
-	case api.Shopper(ctx) != 0:
-		key, perSecond = fmt.Sprintf("shopper:%d", api.Shopper(ctx)), l.limits.Shopper
-	case api.Admin(ctx).ID != 0:
-		key, perSecond = fmt.Sprintf("admin:%d", api.Admin(ctx).ID), l.limits.Admin
-	}
-	if perSecond <= 0 {
-		return nil
-	}
-	now := time.Now()
-	r := l.bucket(key, perSecond, now).ReserveN(now, 1)
+	r := b.bucket(key, now).ReserveN(now, 1)
 	if wait := r.DelayFrom(now); wait > 0 {
 		r.CancelAt(now)
 		return fault.New(fault.RateLimited).After(wait)
@@ -68,25 +99,31 @@ func (l *limiter) take(c *gin.Context) error {
 	return nil
 }
 
-func (l *limiter) bucket(key string, perSecond float64, now time.Time) *rate.Limiter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.buckets[key]
-	if b == nil {
-		if len(l.buckets) >= bucketsKept {
-			l.sweep(now)
+func (b *buckets) bucket(key string, now time.Time) *rate.Limiter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one := b.of[key]
+	if one == nil {
+		if len(b.of) >= bucketsKept && now.Sub(b.swept) >= sweepEvery {
+			b.sweep(now)
 		}
-		b = &bucket{Limiter: rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond*burstSeconds)))}
-		l.buckets[key] = b
+		if len(b.of) >= bucketsKept {
+			return b.overflow
+		}
+		one = &bucket{Limiter: b.pace.bucket()}
+		b.of[key] = one
 	}
-	b.used = now
-	return b.Limiter
+	one.used = now
+	return one.Limiter
 }
 
-func (l *limiter) sweep(now time.Time) {
-	for k, b := range l.buckets {
-		if now.Sub(b.used) > bucketIdle {
-			delete(l.buckets, k)
+// sweep drops the buckets that are full again: a new one would be the same.
+func (b *buckets) sweep(now time.Time) {
+	b.swept = now
+	full := time.Duration(float64(b.pace.burst) / b.pace.perSecond * float64(time.Second))
+	for key, one := range b.of {
+		if now.Sub(one.used) > full {
+			delete(b.of, key)
 		}
 	}
 }

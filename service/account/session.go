@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +31,22 @@ const SessionRetention = 30 * 24 * time.Hour
 
 // Client is where a login comes from.
 type Client struct{ IP, Agent string }
+
+// networkBits is how much of an address of IPv6 its owner does not choose: whoever rents a machine has the rest of it.
+const networkBits = 64
+
+// Network names whom attempts are counted against: the address, or its network where it is of IPv6.
+func (c Client) Network() string {
+	ip, err := netip.ParseAddr(c.IP)
+	if err != nil {
+		return c.short().IP
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is4() {
+		return ip.String()
+	}
+	return netip.PrefixFrom(ip, networkBits).Masked().String()
+}
 
 // short returns what is kept of it: on one line, and no more than the columns hold.
 func (c Client) short() Client {

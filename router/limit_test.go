@@ -1,0 +1,90 @@
+package router
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tidemall/tidemall/service/fault"
+)
+
+// Whoever has one address of IPv6 has all of its /64.
+func TestANetworkSharesItsBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDemo(t, nil, Deps{TrustedProxies: []string{"192.0.2.1"}, Limits: Limits{Enabled: true, IP: 2}}) // six at once
+		asked := 0
+		status := func(from string) int {
+			asked++
+			return call(t, r, "POST", "/api/v1/demo", "", "X-Forwarded-For", from).StatusCode
+		}
+		for i := range 6 {
+			if got := status(fmt.Sprintf("2001:db8:1:2:%x::1", i)); got == 429 {
+				t.Fatalf("request %d is refused", asked)
+			}
+		}
+		for from, refused := range map[string]bool{
+			"2001:db8:1:2:ffff:ffff:ffff:ffff": true, "2001:db8:1:3::1": false, "203.0.113.7": false, "::ffff:203.0.113.8": false,
+		} {
+			if got := status(from); (got == 429) != refused {
+				t.Errorf("%s: %d", from, got)
+			}
+		}
+	})
+}
+
+// However many addresses come, the buckets stay few and are seldom looked through; who has one keeps it.
+func TestBucketsAreBounded(t *testing.T) {
+	b := (&limiter{enabled: true}).own(pace{perSecond: 1, burst: 3})
+	now := time.UnixMilli(1_760_000_000_000)
+	sweeps, swept, asked := 0, b.swept, 0
+	ask := func(key string) bool {
+		err := b.take(key, now)
+		if err != nil && !fault.Is(err, fault.RateLimited) {
+			t.Fatal(err)
+		}
+		if b.swept != swept {
+			sweeps, swept = sweeps+1, b.swept
+		}
+		return err == nil
+	}
+	strangers := func(n int) (passed int) {
+		for range n {
+			asked++
+			if ask(fmt.Sprintf("stranger %d", asked)) {
+				passed++
+			}
+		}
+		return passed
+	}
+	check := func(when string, wantBuckets, wantSweeps int) {
+		t.Helper()
+		if len(b.of) != wantBuckets || sweeps != wantSweeps {
+			t.Errorf("%s: %d buckets, looked through %d times; want %d and %d", when, len(b.of), sweeps, wantBuckets, wantSweeps)
+		}
+	}
+	ask("regular")
+	if passed := strangers(bucketsKept - 1); passed != bucketsKept-1 {
+		t.Errorf("%d have a bucket of their own", passed)
+	}
+	check("full", bucketsKept, 0)
+	if passed := strangers(5000); passed != 3 {
+		t.Errorf("%d of those without a bucket pass, want the three of the one they share", passed)
+	}
+	check("over", bucketsKept, 1)
+	if !ask("regular") || !ask("regular") || ask("regular") {
+		t.Error("who has a bucket is counted in another")
+	}
+	now = now.Add(time.Second - 1)
+	strangers(5000)
+	check("within the second", bucketsKept, 1)
+	now = now.Add(1)
+	strangers(5000)
+	check("a second later", bucketsKept, 2)
+	now = now.Add(2 * time.Second) // three after the strangers and the regular: their buckets are full now, and dropped past that
+	strangers(1)
+	check("none is idle long enough", bucketsKept, 3)
+	now = now.Add(time.Second)
+	strangers(5000)
+	check("all were idle", 5000, 4)
+}
