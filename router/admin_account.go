@@ -9,8 +9,9 @@ import (
 func adminAuth(g *group, a *admin.Auth) {
 	route(g, "POST", "/auth/login", anyone, a.Login, doc{
 		Summary: "Log in to the panel", Description: "Five failures in a row lock the username for a quarter of an hour. Where a second factor is on, " +
-			"`totp_required` asks for the same again with `totp`.",
+			"`totp_required` asks for the same again with `totp`. An address may log in twice a second, twenty times at once.",
 		Codes:   []fault.Code{fault.LoginFailed, fault.LoginLocked, fault.TOTPRequired, fault.TOTPInvalid, fault.PermissionDenied, fault.MerchantDisabled},
+		Pace:    adminLogins,
 		Example: admin.LoginBody{Username: "admin", Password: "…"}, Unrecorded: "nobody is known yet, and nothing changes",
 	})
 	route(g, "POST", "/auth/logout", staff(""), a.Logout, doc{Summary: "Log out of the panel", Unrecorded: "ends a session and changes nothing else"})

@@ -19,6 +19,7 @@ import (
 
 // guard runs before huma reads anything: who is it, may they, not too often, and how much body at most.
 func (r *Router) guard(who access, d doc) func(huma.Context, func(huma.Context)) {
+	own := r.limits.own(d.Pace)
 	return func(ctx huma.Context, next func(huma.Context)) {
 		c := humagin.Unwrap(ctx)
 		limit, timeout := d.BodyLimit, d.BodyTimeout
@@ -30,7 +31,7 @@ func (r *Router) guard(who access, d doc) func(huma.Context, func(huma.Context))
 		}
 		err := r.authenticate(c, who)
 		if !d.NoLimit {
-			if tooMany := r.limits.take(c); tooMany != nil {
+			if tooMany := r.limits.take(c, own); tooMany != nil {
 				err = tooMany
 			}
 		}

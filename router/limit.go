@@ -27,6 +27,14 @@ type pace struct {
 	burst     int
 }
 
+// Logins have a pace of their own for each address, beside the general one, since each costs more than a request: one of an admin
+// the time of a hash, and one of a shopper a question to WeChat, which answers an app only so often. Shoppers of one carrier share an
+// address.
+var (
+	adminLogins   = pace{perSecond: 2, burst: 20}
+	shopperLogins = pace{perSecond: 20, burst: 200}
+)
+
 const (
 	burstSeconds = 3
 	bucketsKept  = 50_000      // of one pace; more callers share one bucket
@@ -54,8 +62,9 @@ func (l *limiter) own(p pace) *buckets {
 	return &buckets{pace: p, overflow: p.bucket(), of: map[string]*bucket{}}
 }
 
-// take counts a request of whoever authenticate found; the error is rate_limited and says when to come again.
-func (l *limiter) take(c *gin.Context) error {
+// take counts a request of whoever authenticate found, also in the route's own buckets where it has some; the error is rate_limited
+// and says when to come again.
+func (l *limiter) take(c *gin.Context, own *buckets) error {
 	ctx := c.Request.Context()
 	general, key := l.ip, api.From(ctx).Network()
 	switch {
@@ -64,7 +73,11 @@ func (l *limiter) take(c *gin.Context) error {
 	case api.Admin(ctx).ID != 0:
 		general, key = l.admin, strconv.FormatInt(api.Admin(ctx).ID, 10)
 	}
-	return general.take(key, time.Now())
+	now := time.Now()
+	if err := general.take(key, now); err != nil {
+		return err
+	}
+	return own.take(key, now)
 }
 
 // buckets has a bucket a caller, all of one pace. nil lets everybody pass.

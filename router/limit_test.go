@@ -9,6 +9,63 @@ import (
 	"github.com/tidemall/tidemall/service/fault"
 )
 
+// attempts sends the same login from an address and returns how many of them passed the limits, and the last answer.
+func attempts(t *testing.T, r *Router, path, body, from string, n int) (passed int, last reply) {
+	t.Helper()
+	for range n {
+		last = call(t, r, "POST", path, body, "Content-Type", "application/json", "X-Forwarded-For", from)
+		if last.StatusCode != 429 {
+			passed++
+		}
+	}
+	return passed, last
+}
+
+// A login costs the shop a hash, or a question to WeChat, so that an address may ask for fewer of them than of anything else.
+func TestLoginsHaveAPaceOfTheirOwn(t *testing.T) {
+	for _, c := range []struct {
+		path, body string
+		burst      int
+		next       time.Duration // until one more is allowed: a second's share
+	}{
+		{"/api/admin/v1/auth/login", `{"username":"admin","password":"hunter2!"}`, 20, time.Second / 2},
+		{"/api/v1/auth/login", `{"code":"junk"}`, 200, time.Second / 20},
+	} {
+		t.Run(c.path, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // its clock moves only where the test sleeps
+				r := New(Deps{
+					Auth: tokens{}, Operations: hollow(), TrustedProxies: []string{"192.0.2.1"}, // whom httptest's requests come from
+					Limits: Limits{Enabled: true, Shopper: 1e6, Admin: 1e6, IP: 1e6},
+				})
+				passed, last := attempts(t, r, c.path, c.body, "203.0.113.7", c.burst+5)
+				if passed != c.burst {
+					t.Errorf("%d of an address pass at once, want %d", passed, c.burst)
+				}
+				if last.Body["code"] != "rate_limited" || last.Header.Get("Retry-After") != "1" || last.Body["retry_after_ms"] != float64(c.next.Milliseconds()) {
+					t.Errorf("%s, Retry-After %q", last.Text, last.Header.Get("Retry-After"))
+				}
+				if passed, _ := attempts(t, r, c.path, c.body, "203.0.113.8", 1); passed != 1 {
+					t.Error("another address is refused")
+				}
+				if got := call(t, r, "GET", "/healthz", "", "X-Forwarded-For", "203.0.113.7"); got.StatusCode != 200 {
+					t.Errorf("something else is refused: %s", got.Text)
+				}
+				time.Sleep(c.next)
+				if passed, _ := attempts(t, r, c.path, c.body, "203.0.113.7", 2); passed != 1 {
+					t.Errorf("%d pass %v later, want 1", passed, c.next)
+				}
+			})
+		})
+	}
+}
+
+func TestLoginsAreNotCountedWithoutLimits(t *testing.T) {
+	r := New(Deps{Auth: tokens{}, Operations: hollow()})
+	if passed, last := attempts(t, r, "/api/admin/v1/auth/login", `{"username":"admin","password":"hunter2!"}`, "", 30); passed != 30 {
+		t.Errorf("%d of 30 pass: %s", passed, last.Text)
+	}
+}
+
 // Whoever has one address of IPv6 has all of its /64.
 func TestANetworkSharesItsBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -70,6 +70,7 @@ type doc struct {
 	BodyLimit   int64         // bytes; 1 MiB where 0
 	BodyTimeout time.Duration // for the whole body; 5 s where 0
 	NoLimit     bool          // not rate limited
+	Pace        pace          // of each caller on this route, beside the general one; none where zero
 	Unrecorded  string        // why an admin's write leaves no entry in the change log; empty: it does
 	Hidden      bool          // not in the document
 }

@@ -7,8 +7,9 @@ import (
 
 func shopAccounts(g *group, a *shop.Accounts) {
 	route(g, "POST", "/auth/login", anyone, a.Login, doc{
-		Summary: "Log in with WeChat", Description: "The first login makes the shopper.",
+		Summary: "Log in with WeChat", Description: "The first login makes the shopper. An address may log in twenty times a second, two hundred at once.",
 		Codes:   []fault.Code{fault.LoginCodeInvalid, fault.WeChatUnavailable},
+		Pace:    shopperLogins,
 		Example: shop.LoginBody{Code: "demo-ann"},
 	})
 	route(g, "POST", "/auth/logout", shopper, a.Logout, doc{Summary: "Log out", Description: "The token is refused from now on, on every replica within a second."})
