@@ -40,7 +40,7 @@ type Accounts struct {
 	log       *slog.Logger
 	keys      keys
 	revoked   *revocations
-	hashing   chan struct{}
+	turns     turns
 	strangers strangers
 	sessions  *sessions
 	resealing part
@@ -71,7 +71,7 @@ func New(o Options) (*Accounts, error) {
 		return nil, err
 	}
 	a := &Accounts{
-		store: o.Store, wechat: o.WeChat, content: o.Content, now: o.Now, log: o.Log, keys: k, hashing: make(chan struct{}, hashesAtOnce),
+		store: o.Store, wechat: o.WeChat, content: o.Content, now: o.Now, log: o.Log, keys: k, turns: newTurns(),
 		strangers: strangers{seen: map[string]attempts{}},
 	}
 	a.revoked = newRevocations(o.Store, o.Now, o.Log)

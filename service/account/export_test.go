@@ -2,6 +2,27 @@ package account
 
 import "context"
 
+// Turns are those to compute a hash.
+type Turns = turns
+
+// NewTurns makes them as New does.
+func NewTurns() Turns { return newTurns() }
+
+// Take waits for one.
+func (t turns) Take(ctx context.Context) (release func(), err error) { return t.take(ctx) }
+
+// FillTurns takes every turn and every place to wait for one.
+func (a *Accounts) FillTurns() (free func()) {
+	for range cap(a.turns.places) {
+		a.turns.places <- struct{}{}
+	}
+	return func() {
+		for range cap(a.turns.places) {
+			<-a.turns.places
+		}
+	}
+}
+
 // SealPhone seals a number as an installation with the secret does.
 func SealPhone(secret string, shopperID int64, number string) string {
 	k, err := deriveKeys(secret, nil)

@@ -35,7 +35,7 @@ type Credentials struct{ Username, Password, TOTP string }
 
 // LoginAdmin makes a token for an admin and keeps its session. Errors: login_failed (also for an unknown username, in the same
 // time), login_locked after five failures, totp_required and totp_invalid where the second factor is on, permission_denied for a
-// disabled admin, merchant_disabled.
+// disabled admin, merchant_disabled, rate_limited where many log in at once.
 func (a *Accounts) LoginAdmin(ctx context.Context, in Credentials, from Client) (AdminToken, error) {
 	username := strings.ToLower(strings.TrimSpace(in.Username))
 	row, err := a.checkPassword(ctx, "username = ?", username, in.Password, func(row model.Admin) error { return a.secondFactor(ctx, row.ID, in.TOTP) })
@@ -65,7 +65,7 @@ func (a *Accounts) issueAdmin(ctx context.Context, row model.Admin, from Client)
 // both begins the count anew: else a known password would leave any number of guesses at the second. Whoever waits for a turn to
 // hash is not read before: so a flood of guesses at once cannot get past the lock.
 func (a *Accounts) checkPassword(ctx context.Context, where string, arg any, password string, second func(model.Admin) error) (model.Admin, error) {
-	release, err := a.hashTurn(ctx)
+	release, err := a.turns.take(ctx)
 	if err != nil {
 		return model.Admin{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
@@ -25,8 +26,13 @@ const (
 	hashKey       = 32
 )
 
-// hashesAtOnce bounds the memory and the processors that logins take.
-const hashesAtOnce = 2
+// hashesAtOnce bounds the memory and the processors that logins take, and hashesWaiting how long one waits: about a second. Whoever
+// comes while so many wait is told to come again.
+const (
+	hashesAtOnce  = 2
+	hashesWaiting = 20
+	hashRetry     = time.Second
+)
 
 // Passwords have 8 to 128 characters.
 const (
@@ -44,18 +50,31 @@ func (c *check) password(field, password string) {
 	}
 }
 
-// hashTurn waits for leave to compute a hash and returns what gives it back.
-func (a *Accounts) hashTurn(ctx context.Context) (release func(), err error) {
+// turns lets a few compute a hash at a time and some wait for that.
+type turns struct{ places, hashing chan struct{} }
+
+func newTurns() turns {
+	return turns{places: make(chan struct{}, hashesAtOnce+hashesWaiting), hashing: make(chan struct{}, hashesAtOnce)}
+}
+
+// take waits for leave to compute a hash and returns what gives it back. It is rate_limited where too many wait already.
+func (t turns) take(ctx context.Context) (release func(), err error) {
 	select {
-	case a.hashing <- struct{}{}:
-		return func() { <-a.hashing }, nil
+	case t.places <- struct{}{}:
+	default:
+		return nil, fault.New(fault.RateLimited).After(hashRetry)
+	}
+	select {
+	case t.hashing <- struct{}{}:
+		return func() { <-t.hashing; <-t.places }, nil
 	case <-ctx.Done():
+		<-t.places
 		return nil, ctx.Err()
 	}
 }
 
 func (a *Accounts) hash(ctx context.Context, password string) (string, error) {
-	release, err := a.hashTurn(ctx)
+	release, err := a.turns.take(ctx)
 	if err != nil {
 		return "", err
 	}
