@@ -172,6 +172,7 @@ func TestOrderChangeOperations(t *testing.T) {
 		},
 		{"one", "POST", theirs + "/ship", `{"parcels":[]}`, 422, ""},
 		{"one", "POST", theirs + "/ship", `{"parcels":[{"delivery":"pigeon"}]}`, 422, ""},
+		{"one", "POST", theirs + "/ship", `{"parcels":[{"delivery":"pickup","lines":[]}]}`, 422, ""}, // no pieces are not all pieces
 		{
 			"one", "PUT", theirs + "/parcels/6", `{"carrier":"ZTO","tracking_no":"ZT1","version":2}`, 200,
 			"parcel 1 " + someOrder + " 6 admin:1 {Carrier:ZTO TrackingNo:ZT1 Version:2}",
@@ -186,8 +187,10 @@ func TestOrderChangeOperations(t *testing.T) {
 		{"one", "GET", "/api/admin/v1/shipping-uploads?status=odd", "", 422, ""},
 		{"one", "POST", theirs + "/refund", `{"lines":[{"line_id":4,"quantity":1}],"reason":"缺货"}`, 200, "refund 1 " + someOrder + ` "" admin:1 [{4 1}] 缺货`},
 		{"one", "POST", theirs + "/refund", `{"reason":"缺货"}`, 200, "refund 1 " + someOrder + ` "" admin:1 [] 缺货`},
+		{"one", "POST", theirs + "/refund", `{"reason":"缺\n\t货"}`, 200, "refund 1 " + someOrder + ` "" admin:1 [] ` + "缺\n\t货"},
 		{"one", "POST", theirs + "/refund", `{"lines":[{"line_id":4,"quantity":0}],"reason":"x"}`, 422, ""}, // R09
 		{"one", "POST", theirs + "/refund", `{"lines":[{"line_id":4,"quantity":-1}],"reason":"x"}`, 422, ""},
+		{"one", "POST", theirs + "/refund", `{"lines":[],"reason":"x"}`, 422, ""}, // no pieces are not all pieces
 		{"one", "POST", theirs + "/refund", `{"reason":"　 "}`, 422, ""},
 		{"idle", "POST", theirs + "/refund", `{"reason":"x"}`, 403, ""},
 		{"ann", "POST", theirs + "/close", "", 401, ""},
@@ -228,6 +231,11 @@ func TestOrderChangeRepliesAndFaults(t *testing.T) {
 	}
 	f.fail = fault.New(fault.RefundOpen)
 	refused(t, h, "one", "POST", "/api/admin/v1/orders/"+someOrder+"/ship", `{"parcels":[{"delivery":"pickup"}]}`, 409, fault.RefundOpen, "")
+
+	// Control characters are refused wherever a body has them; line breaks are text.
+	refused(t, h, "one", "POST", "/api/admin/v1/orders/"+someOrder+"/refund", `{"reason":"a\u0000b"}`, 422, fault.ValidationFailed, "reason wrong_format")
+	refused(t, h, "one", "POST", "/api/admin/v1/orders/"+someOrder+"/ship", `{"parcels":[{"delivery":"pickup"},{"delivery":"express","tracking_no":"\u0085"}]}`, 422,
+		fault.ValidationFailed, "parcels[1].tracking_no wrong_format")
 	key := call(t, h, "POST", "/api/admin/v1/orders/"+someOrder+"/refund", `{"reason":"x"}`, "Authorization", "Bearer one", "Content-Type", "application/json", "Idempotency-Key", "short")
 	if key.StatusCode != 422 || key.Body["code"] != string(fault.IdempotencyKeyNeeded) {
 		t.Errorf("a malformed key: %d %s", key.StatusCode, key.Text)

@@ -121,7 +121,11 @@ func route[I, O any](g *group, method, path string, who access, fn func(context.
 		fn = recorded(g.router, who, op.OperationID, fn)
 	}
 	huma.Register(g.router.api, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := fn(ctx, in)
+		err := checkText(in)
+		var out *O
+		if err == nil {
+			out, err = fn(ctx, in)
+		}
 		if err == nil {
 			return out, nil
 		}

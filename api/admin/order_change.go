@@ -40,7 +40,7 @@ type ShipParcel struct {
 	Delivery   model.Delivery `json:"delivery" enum:"express,same_city,virtual,pickup"`
 	Carrier    string         `json:"carrier,omitempty" maxLength:"32" doc:"Code of the carrier, see GET /carriers; express only"`
 	TrackingNo string         `json:"tracking_no,omitempty" maxLength:"64" doc:"Express only"`
-	Lines      []OrderPart    `json:"lines,omitempty" maxItems:"100" doc:"What is in it; where no parcel says so, everything left to ship is in the first"`
+	Lines      []OrderPart    `json:"lines,omitempty" minItems:"1" maxItems:"100" doc:"What is in it; where no parcel says so, everything left to ship is in the first"`
 }
 
 // ShipBody is what a merchant hands over at once.
@@ -95,7 +95,7 @@ func (c *OrderChanges) Price(ctx context.Context, in *PriceInput) (*api.Reply[Or
 
 // RefundBody says what is to be paid back.
 type RefundBody struct {
-	Lines  []OrderPart `json:"lines,omitempty" maxItems:"100" doc:"Pieces to refund; absent: everything that no refund has taken yet, freight too if nothing was shipped"`
+	Lines  []OrderPart `json:"lines,omitempty" minItems:"1" maxItems:"100" doc:"Pieces to refund; absent: everything that no refund has taken yet, freight too if nothing was shipped"`
 	Reason string      `json:"reason" minLength:"1" maxLength:"80" doc:"The shopper reads it at WeChat"`
 }
 
