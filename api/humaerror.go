@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -113,13 +114,13 @@ func fromHuma(status int, msg string, errs []error) error {
 		if strings.HasPrefix(msg, "request body is required") {
 			return fault.New(fault.MissingBody)
 		}
-		return fault.New(fault.MalformedBody)
+		return fault.New(fault.MalformedBody).Say("请求体不是合法的 JSON", "The body is not valid JSON")
 	case http.StatusRequestTimeout:
 		return fault.New(fault.SlowBody)
 	case http.StatusRequestEntityTooLarge:
 		return fault.New(fault.BodyTooLarge)
 	case http.StatusUnsupportedMediaType, http.StatusNotAcceptable:
-		return fault.New(fault.UnsupportedMedia)
+		return fault.New(fault.UnsupportedMedia).Say("不支持的 Content-Type，请使用 application/json", "Unsupported media type; send application/json")
 	case http.StatusUnprocessableEntity:
 		return invalid(errs)
 	case http.StatusNotFound:
@@ -155,9 +156,9 @@ func bodyFault(err error) *fault.Error {
 	case strings.Contains(text, "i/o timeout"):
 		return fault.New(fault.SlowBody)
 	case strings.Contains(text, "isn't multipart/form-data"):
-		return fault.New(fault.UnsupportedMedia)
+		return fault.New(fault.UnsupportedMedia).Say("不支持的 Content-Type，请使用 multipart/form-data", "Unsupported media type; send multipart/form-data")
 	case strings.HasPrefix(text, "cannot read multipart form"):
-		return fault.New(fault.MalformedBody)
+		return fault.New(fault.MalformedBody).Say("请求体不是合法的 multipart/form-data 表单", "The body is not a valid multipart/form-data form")
 	}
 	return nil
 }
@@ -231,8 +232,10 @@ func splitMessage(message string) (code fault.Code, args []string) {
 func phrase(kind, arg string) fault.Text {
 	switch kind {
 	case "≥", ">", "≤", "<":
+		arg = inFull(arg)
 		return fault.Text{ZH: "必须 " + kind + " " + arg, EN: "must be " + kind + " " + arg}
 	case "multiple":
+		arg = inFull(arg)
 		return fault.Text{ZH: "必须是 " + arg + " 的倍数", EN: "must be a multiple of " + arg}
 	case "chars ≥", "chars ≤":
 		sign := strings.TrimPrefix(kind, "chars ")
@@ -244,4 +247,13 @@ func phrase(kind, arg string) fault.Text {
 		return fault.Text{ZH: "必须是其中之一：" + arg, EN: "must be one of " + arg}
 	}
 	return fault.Text{}
+}
+
+// inFull writes a bound without an exponent. huma keeps bounds as floats, and its sentences have 1e+10 for 10000000000.
+func inFull(bound string) string {
+	x, err := strconv.ParseFloat(bound, 64)
+	if err != nil {
+		return bound
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
 }

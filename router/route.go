@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"github.com/tidemall/tidemall/api"
 	"github.com/tidemall/tidemall/service/account"
@@ -116,7 +117,7 @@ func route[I, O any](g *group, method, path string, who access, fn func(context.
 	if who.permission != "" {
 		op.Description = strings.TrimSpace(op.Description + "\n\nPermission: `" + string(who.permission) + "`.")
 	}
-	op.Middlewares = huma.Middlewares{g.router.guard(who, d)}
+	op.Middlewares = huma.Middlewares{g.router.guard(who, d), foldMediaType}
 	if changes(g.prefix, method, d) {
 		fn = recorded(g.router, who, op.OperationID, fn)
 	}
@@ -141,6 +142,20 @@ func route[I, O any](g *group, method, path string, who access, fn func(context.
 		Example: d.Example, HasBody: hasBody, Status: successOf(reflect.TypeFor[O](), d), Recorded: changes(g.prefix, method, d),
 	})
 	g.router.meter.known(method, full)
+}
+
+// foldMediaType writes the type of the body in lower case, which is how huma knows it: to HTTP the case means nothing (RFC 9110,
+// 8.3.1). The parameters keep theirs, since a multipart form's boundary is taken as it is.
+func foldMediaType(ctx huma.Context, next func(huma.Context)) {
+	h := humagin.Unwrap(ctx).Request.Header
+	if name, params, _ := strings.Cut(h.Get("Content-Type"), ";"); name != "" {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if params != "" {
+			name += ";" + params
+		}
+		h.Set("Content-Type", name)
+	}
+	next(ctx)
 }
 
 // finish adds the example to the document.

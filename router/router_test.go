@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,6 +226,49 @@ func TestProblemsOfThePathTheQueryAndTheMethod(t *testing.T) {
 	got := call(t, r, "POST", "/api/v1/demo", body, "Content-Type", "text/plain")
 	if got.StatusCode != 415 || got.Body["code"] != "unsupported_media_type" {
 		t.Errorf("text/plain: %d %s", got.StatusCode, got.Text)
+	}
+}
+
+// A media type is the same in any case (RFC 9110, 8.3.1), and space around it means nothing.
+func TestMediaTypesAreFolded(t *testing.T) {
+	r := newDemo(t, nil, Deps{})
+	for contentType, status := range map[string]int{
+		"": 200, "application/json": 200, "APPLICATION/JSON": 200, "Application/Json; charset=UTF-8": 200, "application/json ; charset=utf-8": 200,
+		"TEXT/PLAIN": 415, "application/jsonp": 415,
+	} {
+		got := call(t, r, "POST", "/api/v1/demo", `{"items":[{"sku_id":1,"quantity":1}],"name":"abc"}`, "Content-Type", contentType)
+		if got.StatusCode != status || status == 415 && !strings.Contains(got.Text, "请使用 application/json") {
+			t.Errorf("%q: %d %s, want %d", contentType, got.StatusCode, got.Text, status)
+		}
+	}
+	if got := call(t, r, "POST", "/api/v1/demo", `{`, "Content-Type", "application/json"); got.Body["detail"] != "请求体不是合法的 JSON" {
+		t.Errorf("half an object: %s", got.Text)
+	}
+}
+
+// What a number may be is written as a person would, without an exponent.
+func TestBoundsAreWrittenInFull(t *testing.T) {
+	type body struct {
+		Fen   int64   `json:"fen" minimum:"-20000000" maximum:"10000000000"`
+		Less  int64   `json:"less" maximum:"999999999"`
+		Most  int64   `json:"most" maximum:"9007199254740991"`
+		Share float64 `json:"share" minimum:"0.00001" multipleOf:"0.00001"`
+		Step  int64   `json:"step" multipleOf:"1000000000000000000000"`
+	}
+	r := newDemo(t, func(g *group) {
+		route(g, "POST", "/bounds", anyone, func(context.Context, *struct{ Body body }) (*api.Empty, error) { return nil, nil }, doc{Summary: "Bounds"})
+	}, Deps{})
+	for sent, want := range map[string]string{
+		`"fen":10000000001`: "必须 ≤ 10000000000", `"fen":-20000001`: "必须 ≥ -20000000", `"less":1000000000`: "必须 ≤ 999999999",
+		`"most":9007199254740992`: "必须 ≤ 9007199254740991", `"share":0`: "必须 ≥ 0.00001", `"step":5`: "必须是 1000000000000000000000 的倍数",
+	} {
+		name, _, _ := strings.Cut(sent, ":")
+		good := map[string]string{`"fen"`: `"fen":0`, `"less"`: `"less":0`, `"most"`: `"most":0`, `"share"`: `"share":0.00001`, `"step"`: `"step":0`}
+		good[name] = sent
+		got := call(t, r, "POST", "/api/v1/bounds", "{"+strings.Join(slices.Collect(maps.Values(good)), ",")+"}", "Content-Type", "application/json")
+		if got.StatusCode != 422 || !strings.Contains(got.Text, `"message":"`+want+`"`) {
+			t.Errorf("%s: %d %s, want %s", sent, got.StatusCode, got.Text, want)
+		}
 	}
 }
 

@@ -110,6 +110,17 @@ func TestPictureOperations(t *testing.T) {
 			t.Errorf("%s with its ETag: %d, want 304", u, second.StatusCode)
 		}
 	}
+	body, contentType := upload(t, "file", b.Bytes())
+	if folded := call(t, h, "POST", "/api/v1/files", body, "Authorization", "Bearer ann", "Content-Type", strings.Replace(contentType, "multipart/form-data", "Multipart/FORM-data", 1)); folded.StatusCode != 201 {
+		t.Errorf("a form by another case: %d %s", folded.StatusCode, folded.Text)
+	}
+	notForm := call(t, h, "POST", "/api/v1/files", `{}`, "Authorization", "Bearer ann", "Content-Type", "application/json")
+	halfForm := call(t, h, "POST", "/api/v1/files", body[:len(body)/2], "Authorization", "Bearer ann", "Content-Type", contentType)
+	for _, got := range []reply{notForm, halfForm} {
+		if strings.Contains(strings.ToLower(got.Text), "json") || !strings.Contains(got.Text, "multipart/form-data") {
+			t.Errorf("what a form is to be: %s", got.Text)
+		}
+	}
 	for name, tc := range map[string]struct {
 		got    reply
 		status int
@@ -121,7 +132,8 @@ func TestPictureOperations(t *testing.T) {
 		"svg":           {post("/api/v1/files", "ann", "file", []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`)), 422, fault.ValidationFailed},
 		"over 8 MiB":    {post("/api/v1/files", "ann", "file", make([]byte, 8<<20+1)), 413, fault.BodyTooLarge},
 		"far over":      {post("/api/v1/files", "ann", "file", make([]byte, 9<<20)), 413, fault.BodyTooLarge},
-		"not a form":    {call(t, h, "POST", "/api/v1/files", `{}`, "Authorization", "Bearer ann", "Content-Type", "application/json"), 415, fault.UnsupportedMedia},
+		"not a form":    {notForm, 415, fault.UnsupportedMedia},
+		"half a form":   {halfForm, 400, fault.MalformedBody},
 		"missing":       {call(t, h, "GET", "/files/"+strings.Repeat("0", 32)+"-1x1.jpg", ""), 404, fault.NotFoundError},
 		"no key":        {call(t, h, "GET", "/files/..%2f..%2fetc%2fpasswd", ""), 404, fault.NotFoundError},
 	} {

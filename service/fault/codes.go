@@ -86,9 +86,9 @@ type Info struct {
 
 var table = map[Code]Info{
 	InternalError:        {Internal, Text{"服务器内部错误，请稍后重试；如仍失败请提供 request_id", "Something failed on the server. Try again later; if it stays, quote the request_id"}},
-	MalformedBody:        {Malformed, Text{"请求体不是合法的 JSON", "The body is not valid JSON"}},
+	MalformedBody:        {Malformed, Text{"请求体格式不正确", "The body is not well-formed"}},
 	MissingBody:          {Malformed, Text{"缺少请求体", "The body is missing"}},
-	UnsupportedMedia:     {Malformed, Text{"不支持的 Content-Type，请使用 application/json", "Unsupported media type; send application/json"}},
+	UnsupportedMedia:     {Malformed, Text{"不支持的 Content-Type", "Unsupported media type"}},
 	SlowBody:             {Malformed, Text{"请求体发送过慢，请检查网络后重试", "The body arrived too slowly; check the network and try again"}},
 	BodyTooLarge:         {Malformed, Text{"请求体过大", "The body is too large"}},
 	MethodNotAllowed:     {NotFound, Text{"此路径不支持该方法", "This path does not take that method"}},
