@@ -66,8 +66,8 @@ type Admin struct {
 	Disabled     bool   `gorm:"not null"`
 	// Tokens issued before TokensFrom are refused: a changed password or a disabled account signs out everywhere.
 	TokensFrom  Time  `gorm:"not null"`
-	FailedCount int   `gorm:"not null"`
-	LockedUntil Time  `gorm:"not null"`
+	FailedCount int   `gorm:"not null"` // wrong codes of the second factor in a row
+	LockedUntil Time  `gorm:"not null"` // for logins from everywhere
 	Version     int64 `gorm:"not null"`
 	CreatedAt   Time  `gorm:"not null;autoCreateTime:false"`
 	UpdatedAt   Time  `gorm:"not null;autoUpdateTime:false"`
@@ -91,6 +91,16 @@ type RevokedToken struct {
 	JTI       string `gorm:"column:jti;primaryKey;size:64;not null"`
 	RevokedAt Time   `gorm:"not null;index:ix_revoked_tokens_revoked"`
 	ExpiresAt Time   `gorm:"not null;index:ix_revoked_tokens_expires"`
+}
+
+// AdminFailure counts wrong passwords (and where the admin is logged in, wrong codes) from one source. Rows are removed some time after
+// EndsAt.
+type AdminFailure struct {
+	ID      int64  `gorm:"primaryKey"`
+	AdminID int64  `gorm:"not null;uniqueIndex:uk_admin_failures_source,priority:1"`
+	Source  string `gorm:"size:80;not null;uniqueIndex:uk_admin_failures_source,priority:2"` // an address, a session, or all addresses
+	Failed  int    `gorm:"not null"`
+	EndsAt  Time   `gorm:"not null;index:ix_admin_failures_ends"` // when the count, or the lock that it led to, is over
 }
 
 // AdminSession is one login of an admin, known by the id of its token. An ended one is among the revoked tokens, or was issued

@@ -11,6 +11,7 @@ func All() []any {
 		Admin{},
 		Role{},
 		RevokedToken{},
+		AdminFailure{},
 		AdminSession{},
 		AdminTOTP{},
 		AdminRecoveryCode{},

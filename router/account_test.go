@@ -278,6 +278,11 @@ func TestAdminLogin(t *testing.T) {
 			if got.Body["code"] != "login_locked" || got.Header.Get("Retry-After") != "900" || got.Body["retry_after_ms"] != 900000.0 {
 				t.Errorf("%s: %s", name, got.Text)
 			}
+			// What a header says of the address counts only where a trusted proxy sent it.
+			got = call(t, a, "POST", path, `{"username":"`+name+`","password":"correct horse"}`, "Content-Type", "application/json", "X-Forwarded-For", "203.0.113.9")
+			if got.StatusCode != 429 {
+				t.Errorf("%s: %s", name, got.Text)
+			}
 		}
 		as(t, a, a.boss, "GET", "/api/admin/v1/auth/me", "", 200) // a token outlives the lock
 		as(t, a, a.boss, "POST", "/api/admin/v1/auth/logout", "", 204)

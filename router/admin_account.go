@@ -8,7 +8,8 @@ import (
 
 func adminAuth(g *group, a *admin.Auth) {
 	route(g, "POST", "/auth/login", anyone, a.Login, doc{
-		Summary: "Log in to the panel", Description: "Five failures in a row lock the username for a quarter of an hour. Where a second factor is on, " +
+		Summary: "Log in to the panel", Description: "Five wrong passwords in a quarter of an hour lock the username for the address they came from (of IPv6: its /64), " +
+			"a hundred from wherever for all, and so do five wrong codes of the second factor; each for a quarter of an hour. Where a second factor is on, " +
 			"`totp_required` asks for the same again with `totp`. An address may log in twice a second, twenty times at once.",
 		Codes:   []fault.Code{fault.LoginFailed, fault.LoginLocked, fault.TOTPRequired, fault.TOTPInvalid, fault.PermissionDenied, fault.MerchantDisabled},
 		Pace:    adminLogins,
@@ -17,7 +18,8 @@ func adminAuth(g *group, a *admin.Auth) {
 	route(g, "POST", "/auth/logout", staff(""), a.Logout, doc{Summary: "Log out of the panel", Unrecorded: "ends a session and changes nothing else"})
 	route(g, "GET", "/auth/me", staff(""), a.Me, doc{Summary: "Who is logged in"})
 	route(g, "POST", "/auth/password", staff(""), a.Password, doc{
-		Summary: "Change one's password", Description: "All tokens are refused from now on but the one in the reply.",
+		Summary: "Change one's password", Description: "All tokens are refused from now on but the one in the reply. Five wrong passwords in a quarter of an hour " +
+			"lock this for the session; failed logins do not.",
 		Codes:   []fault.Code{fault.LoginLocked, fault.StaleVersion},
 		Example: admin.PasswordBody{OldPassword: "…", NewPassword: "at least eight"},
 	})

@@ -28,7 +28,7 @@ type Admin struct {
 	RoleName   string     `json:"role_name,omitempty"`
 	Disabled   bool       `json:"disabled"`
 	TOTP       bool       `json:"totp" doc:"A second factor is on"`
-	Locked     model.Time `json:"locked_until,omitzero" format:"date-time" doc:"After too many failed logins; may lie in the past"`
+	Locked     model.Time `json:"locked_until,omitzero" format:"date-time" doc:"For logins from everywhere, after too many that failed; may lie in the past"`
 	Version    int64      `json:"version"`
 	CreatedAt  model.Time `json:"created_at" format:"date-time"`
 }

@@ -13,7 +13,7 @@ type Auth struct {
 	Service interface {
 		LoginAdmin(ctx context.Context, in account.Credentials, from account.Client) (account.AdminToken, error)
 		LogoutAdmin(ctx context.Context, by account.AdminIdentity) error
-		ChangePassword(ctx context.Context, id int64, oldPassword, newPassword string, from account.Client) (account.AdminToken, error)
+		ChangePassword(ctx context.Context, by account.AdminIdentity, oldPassword, newPassword string, from account.Client) (account.AdminToken, error)
 	}
 }
 
@@ -88,7 +88,7 @@ type PasswordInput struct{ Body PasswordBody }
 
 // Password changes the caller's password and gives a token that goes on.
 func (a *Auth) Password(ctx context.Context, in *PasswordInput) (*api.Reply[Login], error) {
-	t, err := a.Service.ChangePassword(ctx, api.Admin(ctx).ID, in.Body.OldPassword, in.Body.NewPassword, api.From(ctx))
+	t, err := a.Service.ChangePassword(ctx, api.Admin(ctx), in.Body.OldPassword, in.Body.NewPassword, api.From(ctx))
 	if err != nil {
 		return nil, err
 	}

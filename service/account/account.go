@@ -72,7 +72,7 @@ func New(o Options) (*Accounts, error) {
 	}
 	a := &Accounts{
 		store: o.Store, wechat: o.WeChat, content: o.Content, now: o.Now, log: o.Log, keys: k, turns: newTurns(),
-		strangers: strangers{seen: map[string]attempts{}},
+		strangers: strangers{seen: map[stranger]tally{}},
 	}
 	a.revoked = newRevocations(o.Store, o.Now, o.Log)
 	a.sessions = newSessions(o.Store, o.Now, o.Log)

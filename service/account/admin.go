@@ -240,8 +240,8 @@ func merchantExists(db *gorm.DB, id int64, field string) error {
 	return nil
 }
 
-// AdminChange changes an admin; nil, false and "" leave things as they are. A new password or disabling signs them out everywhere;
-// ResetTOTP turns their second factor off.
+// AdminChange changes an admin; nil, false and "" leave things as they are. A new password or disabling signs them out everywhere, and
+// a new password ends every lock; ResetTOTP turns their second factor off.
 type AdminChange struct {
 	Version   int64
 	RoleID    *int64
@@ -293,6 +293,11 @@ func (a *Accounts) ChangeAdmin(ctx context.Context, by AdminIdentity, id int64, 
 		}
 		if in.ResetTOTP {
 			if err := removeTOTP(tx, id); err != nil {
+				return err
+			}
+		}
+		if hash != "" {
+			if err := tx.Exec("DELETE FROM admin_failures WHERE admin_id = ?", id).Error; err != nil {
 				return err
 			}
 		}

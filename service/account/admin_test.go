@@ -81,7 +81,7 @@ func TestFirstStartMakesOnePlatformAdmin(t *testing.T) {
 	})
 }
 
-func TestFiveWrongPasswordsLockTheUsername(t *testing.T) {
+func TestFiveWrongPasswordsLock(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		f := newPanel(t, s)
 		for _, name := range []string{"admin", "nobody"} { // what does not exist behaves alike
@@ -137,11 +137,11 @@ func TestChangingThePasswordSignsOut(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		f := newPanel(t, s)
 		old := must(f.LoginAdmin(t.Context(), account.Credentials{Username: "admin", Password: bossPassword}, account.Client{}))(t)
-		_, err := f.ChangePassword(t.Context(), f.boss.ID, "not the password", "a new password", account.Client{})
+		_, err := f.ChangePassword(t.Context(), f.boss, "not the password", "a new password", account.Client{})
 		want(t, err, fault.ValidationFailed)
-		_, err = f.ChangePassword(t.Context(), f.boss.ID, bossPassword, "short", account.Client{})
+		_, err = f.ChangePassword(t.Context(), f.boss, bossPassword, "short", account.Client{})
 		want(t, err, fault.ValidationFailed)
-		fresh := must(f.ChangePassword(t.Context(), f.boss.ID, bossPassword, "a new password", account.Client{}))(t) // in the same millisecond
+		fresh := must(f.ChangePassword(t.Context(), f.boss, bossPassword, "a new password", account.Client{}))(t) // in the same millisecond
 		_, err = f.AuthenticateAdmin(t.Context(), old.Token.Token, 0)
 		want(t, err, fault.TokenInvalid)
 		if _, err := f.AuthenticateAdmin(t.Context(), fresh.Token.Token, 0); err != nil {

@@ -1,6 +1,9 @@
 package account
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Turns are those to compute a hash.
 type Turns = turns
@@ -34,3 +37,11 @@ func SealPhone(secret string, shopperID int64, number string) string {
 
 // WriteSeen writes the times at which sessions were last seen without waiting for the turn to do so.
 func (a *Accounts) WriteSeen(ctx context.Context) error { return a.sessions.write(ctx) }
+
+// CountStranger counts a failure of a name that nobody has and returns how long it is locked.
+func (a *Accounts) CountStranger(name string, from Client) (locked time.Duration) {
+	return a.strangers.count(name, a.now(), ofAddress(from), everywhere)
+}
+
+// StrangersSeen is how much is remembered of such names.
+func (a *Accounts) StrangersSeen() int { return len(a.strangers.seen) }

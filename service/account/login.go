@@ -1,12 +1,12 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"gorm.io/gorm"
@@ -15,12 +15,6 @@ import (
 	"github.com/tidemall/tidemall/service/changelog"
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
-)
-
-// After so many wrong passwords in a row a username is locked for a while.
-const (
-	loginTries = 5
-	loginLock  = 15 * time.Minute
 )
 
 // AdminToken is a token with whom it is for.
@@ -34,11 +28,11 @@ type AdminToken struct {
 type Credentials struct{ Username, Password, TOTP string }
 
 // LoginAdmin makes a token for an admin and keeps its session. Errors: login_failed (also for an unknown username, in the same
-// time), login_locked after five failures, totp_required and totp_invalid where the second factor is on, permission_denied for a
+// time), login_locked after too many failures, totp_required and totp_invalid where the second factor is on, permission_denied for a
 // disabled admin, merchant_disabled, rate_limited where many log in at once.
 func (a *Accounts) LoginAdmin(ctx context.Context, in Credentials, from Client) (AdminToken, error) {
-	username := strings.ToLower(strings.TrimSpace(in.Username))
-	row, err := a.checkPassword(ctx, "username = ?", username, in.Password, func(row model.Admin) error { return a.secondFactor(ctx, row.ID, in.TOTP) })
+	in.Username = strings.ToLower(strings.TrimSpace(in.Username))
+	row, err := a.checkLogin(ctx, in, from)
 	if err != nil {
 		return AdminToken{}, err
 	}
@@ -61,112 +55,104 @@ func (a *Accounts) issueAdmin(ctx context.Context, row model.Admin, from Client)
 	return AdminToken{t, who}, a.sessions.open(ctx, row.ID, t.ref, at, from)
 }
 
-// checkPassword finds an admin and checks the password, and then what second asks for, counting failures of both. Only what passes
-// both begins the count anew: else a known password would leave any number of guesses at the second. Whoever waits for a turn to
-// hash is not read before: so a flood of guesses at once cannot get past the lock.
-func (a *Accounts) checkPassword(ctx context.Context, where string, arg any, password string, second func(model.Admin) error) (model.Admin, error) {
+// checkLogin finds an admin by name and checks the password, and then the code. Only what passes both begins the counts anew: else a
+// known password would leave any number of guesses at the code. Whoever waits for a turn to hash is not read before: so a flood of
+// guesses at once cannot get past the lock.
+func (a *Accounts) checkLogin(ctx context.Context, in Credentials, from Client) (model.Admin, error) {
 	release, err := a.turns.take(ctx)
 	if err != nil {
 		return model.Admin{}, err
 	}
 	defer release()
-	var row model.Admin
-	err = a.store.Read(ctx).Where(where, arg).Take(&row).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		name, _ := arg.(string)
-		return row, a.refuseStranger(name, password)
+	row, err := a.adminBy(ctx, "username = ?", in.Username)
+	if fault.Is(err, fault.NotFoundError) {
+		return row, a.refuseStranger(in, from)
 	}
 	if err != nil {
-		return row, store.Classify(err)
+		return row, err
 	}
 	if wait := row.LockedUntil.Sub(a.now()); wait > 0 {
 		return row, fault.New(fault.LoginLocked).After(wait)
 	}
-	ok, err := verify(row.PasswordHash, password)
-	switch {
-	case err != nil:
+	source := ofAddress(from)
+	if err := a.tryPassword(ctx, row, in.Password, source, everywhere); err != nil {
 		return row, err
-	case !ok:
-		return row, a.countFailure(ctx, row.ID, fault.LoginFailed)
 	}
-	err = second(row)
+	err = a.secondFactor(ctx, row.ID, in.TOTP)
 	switch {
 	case fault.Is(err, fault.TOTPInvalid):
-		return row, a.countFailure(ctx, row.ID, fault.TOTPInvalid)
+		return row, cmp.Or(a.countWrongCode(ctx, row.ID), err)
 	case err != nil:
 		return row, err
 	case row.FailedCount > 0:
-		err = a.store.Tx(ctx, func(tx *store.Tx) error {
-			return tx.Exec("UPDATE admins SET failed_count = 0, locked_until = 0 WHERE id = ?", row.ID).Error
-		})
+		err = a.forgetWrongCodes(ctx, row.ID)
 	}
-	return row, err
+	return row, cmp.Or(err, a.forgetFailures(ctx, row.ID, source))
 }
 
-// countFailure returns the code, or what kept it from counting. locked_until is set before failed_count because MySQL
-// evaluates assignments from left to right with the new values, where SQLite uses the old ones throughout.
-func (a *Accounts) countFailure(ctx context.Context, id int64, code fault.Code) error {
-	err := a.store.Tx(ctx, func(tx *store.Tx) error {
-		return tx.Exec(`UPDATE admins SET
-			locked_until = CASE WHEN failed_count + 1 >= ? THEN ? ELSE locked_until END,
-			failed_count = CASE WHEN failed_count + 1 >= ? THEN 0 ELSE failed_count + 1 END WHERE id = ?`,
-			loginTries, a.now().Add(loginLock), loginTries, id).Error
-	})
+// prove checks the password of an admin who is logged in, and then what second asks for, counting failures of both. They are counted
+// by the session, so that nobody else's failures keep an admin from what makes the account safe again.
+func (a *Accounts) prove(ctx context.Context, by AdminIdentity, password string, second func() error) (model.Admin, error) {
+	release, err := a.turns.take(ctx)
+	if err != nil {
+		return model.Admin{}, err
+	}
+	defer release()
+	row, err := a.adminBy(ctx, "id = ?", by.ID)
+	if err != nil {
+		return row, err
+	}
+	source := ofSession(by.Token)
+	if err := a.tryPassword(ctx, row, password, source); err != nil {
+		return row, err
+	}
+	err = second()
+	switch {
+	case fault.Is(err, fault.TOTPInvalid):
+		return row, cmp.Or(a.countFailure(ctx, row.ID, source), err)
+	case err != nil:
+		return row, err
+	}
+	return row, a.forgetFailures(ctx, row.ID, source)
+}
+
+func (a *Accounts) adminBy(ctx context.Context, where string, arg any) (row model.Admin, err error) {
+	err = a.store.Read(ctx).Where(where, arg).Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return row, fault.New(fault.NotFoundError)
+	}
+	return row, store.Classify(err)
+}
+
+// tryPassword checks a password unless its source is locked. A wrong one is login_failed and counts under source and also. The caller
+// holds a turn.
+func (a *Accounts) tryPassword(ctx context.Context, row model.Admin, password, source string, also ...string) error {
+	failed, err := a.failuresOf(ctx, row.ID, source)
 	if err != nil {
 		return err
 	}
-	return fault.New(code)
-}
-
-// strangers counts failures of usernames that do not exist, so that being locked does not tell which do. It is a courtesy to
-// nobody's security but privacy, so each replica counts for itself and forgets.
-type strangers struct {
-	mu   sync.Mutex
-	seen map[string]attempts
-}
-
-type attempts struct {
-	failed int
-	until  model.Time
-}
-
-const strangersKept = 10_000
-
-func (a *Accounts) refuseStranger(name, password string) error {
-	s := &a.strangers
-	s.mu.Lock()
-	at := s.seen[name]
-	locked := at.until.Sub(a.now())
-	if locked <= 0 {
-		at.failed++
-		if at.failed >= loginTries {
-			at = attempts{until: a.now().Add(loginLock)}
-		}
-		if len(s.seen) >= strangersKept {
-			clear(s.seen)
-		}
-		s.seen[name] = at
+	if wait := failed.locks(a.now(), triesOf(source)); wait > 0 {
+		return fault.New(fault.LoginLocked).After(wait)
 	}
-	s.mu.Unlock()
-	if locked > 0 {
-		return fault.New(fault.LoginLocked).After(locked)
+	ok, err := verify(row.PasswordHash, password)
+	if err != nil || ok {
+		return err
 	}
-	_, err := verify(decoy, password)
-	if err != nil {
+	if err := a.countFailure(ctx, row.ID, append(also, source)...); err != nil {
 		return err
 	}
 	return fault.New(fault.LoginFailed)
 }
 
 // ChangePassword replaces the caller's password and signs out everywhere; the token that comes back works on. A wrong old
-// password is validation_failed and counts like a failed login.
-func (a *Accounts) ChangePassword(ctx context.Context, id int64, oldPassword, newPassword string, from Client) (AdminToken, error) {
+// password is validation_failed; too many of them lock this for the session.
+func (a *Accounts) ChangePassword(ctx context.Context, by AdminIdentity, oldPassword, newPassword string, from Client) (AdminToken, error) {
 	v := newCheck()
 	v.password("new_password", newPassword)
 	if err := v.err(); err != nil {
 		return AdminToken{}, err
 	}
-	row, err := a.checkPassword(ctx, "id = ?", id, oldPassword, func(model.Admin) error { return nil })
+	row, err := a.prove(ctx, by, oldPassword, func() error { return nil })
 	if fault.Is(err, fault.LoginFailed) {
 		return AdminToken{}, fault.New(fault.ValidationFailed).With("old_password", fault.FieldFormat, "原密码不正确", "the old password is wrong")
 	}
@@ -181,19 +167,19 @@ func (a *Accounts) ChangePassword(ctx context.Context, id int64, oldPassword, ne
 	row.TokensFrom = max(row.TokensFrom, a.now()).Add(time.Millisecond)
 	err = a.store.Tx(ctx, func(tx *store.Tx) error {
 		n, err := tx.Affected("UPDATE admins SET password_hash = ?, tokens_from = ?, version = version + 1, updated_at = ? WHERE id = ? AND version = ?",
-			hash, row.TokensFrom, a.now(), id, row.Version)
+			hash, row.TokensFrom, a.now(), by.ID, row.Version)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return fault.New(fault.StaleVersion)
 		}
-		err = changelog.Record(tx, changelog.Admin, id,
+		err = changelog.Record(tx, changelog.Admin, by.ID,
 			map[string]any{"merchant_id": row.MerchantID, "password_hash": row.PasswordHash}, map[string]any{"password_hash": hash})
 		if err != nil {
 			return err
 		}
-		return a.endSessions(tx, "admin_id = ?", id)
+		return a.endSessions(tx, "admin_id = ?", by.ID)
 	})
 	if err != nil {
 		return AdminToken{}, err

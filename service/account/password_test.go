@@ -81,7 +81,7 @@ func TestEveryHashTakesATurn(t *testing.T) {
 			_, err := f.LoginAdmin(t.Context(), account.Credentials{Username: name, Password: bossPassword}, account.Client{})
 			busy(t, err)
 		}
-		_, err := f.ChangePassword(t.Context(), f.boss.ID, bossPassword, "a new password", account.Client{})
+		_, err := f.ChangePassword(t.Context(), f.boss, bossPassword, "a new password", account.Client{})
 		busy(t, err)
 		_, err = f.AddAdmin(t.Context(), f.boss, account.AdminInput{Username: "clerk", Password: bossPassword, RoleID: 1})
 		busy(t, err)

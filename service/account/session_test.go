@@ -141,7 +141,7 @@ func TestSessionsEndWithThePassword(t *testing.T) {
 		f := newPanel(t, s)
 		_, owner := f.shop(t, "alpha")
 		f.enter(t, "owner.alpha", bossPassword, account.Client{})
-		token := must(f.ChangePassword(t.Context(), owner.ID, bossPassword, "battery staple", account.Client{IP: "::1"}))(t)
+		token := must(f.ChangePassword(t.Context(), owner, bossPassword, "battery staple", account.Client{IP: "::1"}))(t)
 		who := must(f.AuthenticateAdmin(t.Context(), token.Token.Token, 0))(t)
 		if list := f.sessionsOf(t, who); len(list) != 1 || list[0].JTI != who.Token.JTI || list[0].IP != "::1" {
 			t.Errorf("%+v", list)

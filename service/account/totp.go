@@ -132,8 +132,8 @@ func recordSecondFactor(tx *store.Tx, adminID int64, on bool) error {
 	return changelog.Record(tx, changelog.Admin, adminID, map[string]any{"second_factor": !on}, map[string]any{"second_factor": on})
 }
 
-// DisableTOTP turns the second factor off. It takes the password and a code, or a recovery code; wrong ones are validation_failed
-// and count like failed logins.
+// DisableTOTP turns the second factor off. It takes the password and a code, or a recovery code; wrong ones are validation_failed,
+// and too many of them lock this for the session: login_locked.
 func (a *Accounts) DisableTOTP(ctx context.Context, by AdminIdentity, password, code string) error {
 	if err := a.proveTOTP(ctx, by, password, code); err != nil {
 		return err
@@ -168,14 +168,18 @@ func (a *Accounts) proveTOTP(ctx context.Context, by AdminIdentity, password, co
 	if row.ConfirmedAt == 0 {
 		return totpState()
 	}
-	_, err = a.checkPassword(ctx, "id = ?", by.ID, password, func(admin model.Admin) error { return a.secondFactor(ctx, admin.ID, code) })
+	_, err = a.prove(ctx, by, password, func() error { return a.secondFactor(ctx, by.ID, code) })
 	switch {
 	case fault.Is(err, fault.LoginFailed):
-		return fault.New(fault.ValidationFailed).With("password", fault.FieldFormat, "密码不正确", "the password is wrong")
+		return wrongPassword()
 	case fault.Is(err, fault.TOTPInvalid), fault.Is(err, fault.TOTPRequired):
 		return wrongCode()
 	}
 	return err
+}
+
+func wrongPassword() error {
+	return fault.New(fault.ValidationFailed).With("password", fault.FieldFormat, "密码不正确", "the password is wrong")
 }
 
 func totpState() error {

@@ -15,6 +15,7 @@ import (
 func (a *App) retention() []retention.Rule {
 	rules := []retention.Rule{
 		{Table: "revoked_tokens", Key: "jti", Since: "expires_at"},
+		{Table: "admin_failures", Key: "id", Since: "ends_at"},
 		{Table: "admin_sessions", Key: "id", Since: "expires_at", Keep: account.SessionRetention},
 		{Table: "subscribe_messages", Key: "id", Since: "created_at", Keep: notice.Retention},
 		{Table: "media_checks", Key: "trace_id", Since: "created_at", Keep: content.CheckRetention},
