@@ -10,8 +10,10 @@ var basketCodes = []fault.Code{fault.ProductUnavailable, fault.StockInsufficient
 
 func shopOrders(g *group, o *shop.Orders) {
 	route(g, "POST", "/orders/quote", shopper, o.Quote, doc{
-		Summary: "Price a basket", Description: "Nothing is stored. Without an address there is no freight yet.", Codes: basketCodes,
-		Example: shop.QuoteBody{Items: []shop.BasketItem{{SKUID: 1, Quantity: 2}}},
+		Summary:     "Price a basket",
+		Description: "Nothing is stored. Without an address there is no freight yet. A coupon that was chosen before may save nothing once there is one, and is then refused with coupon_unusable: the quote without it lists what else can be used.",
+		Codes:       basketCodes,
+		Example:     shop.QuoteBody{Items: []shop.BasketItem{{SKUID: 1, Quantity: 2}}},
 	})
 	route(g, "POST", "/orders", shopper, o.Place, doc{
 		Summary: "Place an order", Status: 201,

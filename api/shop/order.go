@@ -72,9 +72,9 @@ type QuoteLine struct {
 type QuoteCoupon struct {
 	ID        int64      `json:"id"`
 	Name      string     `json:"name"`
-	Usable    bool       `json:"usable"`
+	Usable    bool       `json:"usable" doc:"False too where it would save nothing"`
 	Reason    string     `json:"reason,omitempty" doc:"Why it cannot be used, for people"`
-	SavingFen model.Fen  `json:"saving_fen" doc:"What it would save"`
+	SavingFen model.Fen  `json:"saving_fen" doc:"How much less is to be paid with it than without any coupon. Free delivery lost by it counts; a coupon for free shipping tells 0 while no address is named"`
 	ExpiresAt model.Time `json:"expires_at" format:"date-time"`
 }
 

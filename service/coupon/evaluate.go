@@ -18,7 +18,8 @@ type Line struct {
 type Result struct {
 	Usable bool
 	Reason Reason // why not, empty when usable
-	// SavingFen is how much less is to be paid: the sum of LineSaving and FreightSaving.
+	// SavingFen is how much less is to be paid with it than without any coupon, never negative: the sum of LineSaving and
+	// FreightSaving, less what delivery costs more because less is paid for the goods.
 	SavingFen model.Fen
 	// LineSaving has each line's share, in the order of the lines: 0 ≤ share ≤ amount. It is the order's discount.
 	LineSaving []model.Fen
@@ -27,15 +28,20 @@ type Result struct {
 }
 
 // Evaluate says whether the coupon can be used for these lines at that time, and what it saves. freight is what delivery costs
-// without it, 0 while there is no address. It knows no database, so quoting and placing an order agree.
+// as a function of what is paid for the goods, nil while that is not known; it never falls when less is paid for them. Evaluate
+// knows no database, so quoting and placing an order agree.
+//
+// A coupon that saves nothing cannot be used: it would be spent for nothing, or even make the order dearer, where the goods after
+// discount fall below the amount from which delivery is free. One for free shipping may, while the freight is not known.
 //
 // The coupon's own end decides when it expires: it was fixed when the coupon was claimed, and a template that is shortened
 // later does not take back what shoppers hold.
-func Evaluate(t model.CouponTemplate, c model.Coupon, lines []Line, freight model.Fen, now model.Time) Result {
+func Evaluate(t model.CouponTemplate, c model.Coupon, lines []Line, freight func(goods model.Fen) model.Fen, now model.Time) Result {
 	res := Result{LineSaving: make([]model.Fen, len(lines))}
-	var goods model.Fen
+	var all, goods model.Fen
 	var applicable []int
 	for i, l := range lines {
+		all += l.Amount
 		if t.MerchantID == l.MerchantID && inScope(t, l) {
 			applicable = append(applicable, i)
 			goods += l.Amount
@@ -45,17 +51,21 @@ func Evaluate(t model.CouponTemplate, c model.Coupon, lines []Line, freight mode
 	if res.Reason != "" {
 		return res
 	}
-	res.Usable = true
-	if t.Kind == model.CouponFreeShipping {
-		res.FreightSaving, res.SavingFen = freight, freight
+	off := discount(t, goods)
+	free, saving := waived(t, all, freight), off
+	if freight != nil {
+		saving += freight(all) - (freight(all-off) - free)
+	}
+	if saving <= 0 && (freight != nil || t.Kind != model.CouponFreeShipping) {
+		res.Reason = ReasonNoSaving
 		return res
 	}
-	res.SavingFen = saving(t, goods)
+	res.Usable, res.SavingFen, res.FreightSaving = true, saving, free
 	weights := make([]model.Fen, len(applicable))
 	for i, at := range applicable {
 		weights[i] = lines[at].Amount
 	}
-	for i, share := range model.Share(res.SavingFen, weights) {
+	for i, share := range model.Share(off, weights) {
 		res.LineSaving[applicable[i]] = share
 	}
 	return res
@@ -93,9 +103,20 @@ func unusable(t model.CouponTemplate, c model.Coupon, lines []Line, applies bool
 	return ""
 }
 
-// saving returns what an amount or percent coupon takes off goods; never more than the goods, fractions of a fen are dropped.
-func saving(t model.CouponTemplate, goods model.Fen) model.Fen {
-	if t.Kind == model.CouponAmount {
+// waived returns what a coupon for free shipping takes off the freight, 0 of every other kind.
+func waived(t model.CouponTemplate, goods model.Fen, freight func(goods model.Fen) model.Fen) model.Fen {
+	if t.Kind != model.CouponFreeShipping || freight == nil {
+		return 0
+	}
+	return freight(goods)
+}
+
+// discount returns what the coupon takes off goods; never more than the goods, fractions of a fen are dropped.
+func discount(t model.CouponTemplate, goods model.Fen) model.Fen {
+	switch t.Kind {
+	case model.CouponFreeShipping:
+		return 0
+	case model.CouponAmount:
 		return min(t.AmountFen, goods)
 	}
 	percent := model.Fen(t.PercentOff)

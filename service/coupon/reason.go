@@ -14,6 +14,7 @@ const (
 	ReasonNotStarted    Reason = "not_started"
 	ReasonScope         Reason = "out_of_scope"
 	ReasonThreshold     Reason = "below_threshold"
+	ReasonNoSaving      Reason = "no_saving"
 )
 
 var reasonTexts = map[Reason]fault.Text{
@@ -24,6 +25,7 @@ var reasonTexts = map[Reason]fault.Text{
 	ReasonNotStarted:    {ZH: "优惠券尚未到使用时间", EN: "It cannot be used yet"},
 	ReasonScope:         {ZH: "没有适用的商品", EN: "It does not apply to any of these goods"},
 	ReasonThreshold:     {ZH: "适用商品的金额未达到使用门槛", EN: "The goods it applies to are below its threshold"},
+	ReasonNoSaving:      {ZH: "使用后应付金额不会减少", EN: "It would not make this order cheaper"},
 }
 
 // Text returns the reason in both languages.

@@ -50,7 +50,8 @@ type QuoteLine struct {
 // AmountFen is the line's price without discount.
 func (l QuoteLine) AmountFen() model.Fen { return l.PriceFen * model.Fen(l.Quantity) }
 
-// QuoteCoupon tells of a coupon the shopper holds whether it can be used for the basket, and what it would save.
+// QuoteCoupon tells of a coupon the shopper holds whether it can be used for the basket, and what it would save if no
+// other were chosen.
 type QuoteCoupon struct {
 	coupon.HeldCoupon
 	coupon.Result
@@ -106,38 +107,25 @@ func (s *Service) price(b Basket, from basis) (*Quote, error) {
 	if q.GoodsFen > model.MaxFen {
 		return nil, fault.New(fault.ValidationFailed).With("items", fault.FieldRange, "订单金额过大", "the order's amount is too large")
 	}
-	freight, err := freightBeforeCoupon(q, from)
+	freight, err := freightOf(q, from)
 	if err != nil {
 		return nil, err
 	}
-	base, known := model.Fen(0), false
-	rules := func(goods model.Fen) error {
-		fen, ok, err := freight(goods)
-		base, known = fen, ok
-		return err
-	}
-	if err := rules(q.GoodsFen); err != nil {
-		return nil, err
-	}
-	chosen, err := s.evaluate(q, b.CouponID, from.held, base)
+	chosen, err := s.evaluate(q, b.CouponID, from.held, freight)
 	if err != nil {
 		return nil, err
 	}
-	if chosen != nil {
-		for i, share := range chosen.LineSaving {
-			q.Lines[i].DiscountFen = share
-			q.DiscountFen += share
-		}
+	for i, share := range chosen.LineSaving {
+		q.Lines[i].DiscountFen = share
+		q.DiscountFen += share
+	}
+	q.PayableFen = q.GoodsFen - q.DiscountFen
+	if freight != nil {
 		// Free delivery over an amount looks at what is really paid for the goods.
-		if err := rules(q.GoodsFen - q.DiscountFen); err != nil {
-			return nil, err
-		}
-		base -= min(base, chosen.FreightSaving)
+		fen := freight(q.PayableFen) - chosen.FreightSaving
+		q.FreightFen = &fen
+		q.PayableFen += fen
 	}
-	if known {
-		q.FreightFen = &base
-	}
-	q.PayableFen = q.GoodsFen - q.DiscountFen + base
 	return q, nil
 }
 
@@ -210,9 +198,9 @@ func addressOf(a model.Address) *model.OrderAddress {
 	}
 }
 
-// freightBeforeCoupon asks for the merchant's rules once and returns the freight as a function of what is paid for the goods; ok
-// is false while no address is known.
-func freightBeforeCoupon(q *Quote, from basis) (func(goods model.Fen) (model.Fen, bool, error), error) {
+// freightOf asks for the merchant's rules once and returns the freight as a function of what is paid for the goods; nil while
+// goods are to be shipped and no address is known.
+func freightOf(q *Quote, from basis) (func(goods model.Fen) model.Fen, error) {
 	var pieces, weight int64
 	for _, l := range q.Lines {
 		if !l.Virtual {
@@ -221,29 +209,25 @@ func freightBeforeCoupon(q *Quote, from basis) (func(goods model.Fen) (model.Fen
 		}
 	}
 	if pieces == 0 {
-		return func(model.Fen) (model.Fen, bool, error) { return 0, true, nil }, nil
+		return func(model.Fen) model.Fen { return 0 }, nil
 	}
 	if from.address == nil {
-		return func(model.Fen) (model.Fen, bool, error) { return 0, false, nil }, nil
+		return nil, nil
 	}
 	rules, err := from.rules(q.MerchantID)
 	if err != nil {
 		return nil, err
 	}
-	return func(goods model.Fen) (model.Fen, bool, error) {
-		fen, err := shipping.Freight(rules, *from.address, pieces, weight, goods)
-		return fen, true, err
-	}, nil
+	return shipping.Freight(rules, *from.address, pieces, weight)
 }
 
-// evaluate fills in the quote's coupons and returns the result of the chosen one; nil if none is chosen.
-func (s *Service) evaluate(q *Quote, couponID int64, held []coupon.HeldCoupon, freight model.Fen) (*coupon.Result, error) {
+// evaluate fills in the quote's coupons and returns the result of the chosen one, which saves nothing if none is chosen.
+func (s *Service) evaluate(q *Quote, couponID int64, held []coupon.HeldCoupon, freight func(goods model.Fen) model.Fen) (chosen coupon.Result, _ error) {
 	basis := make([]coupon.Line, len(q.Lines))
 	for i, l := range q.Lines {
 		basis[i] = coupon.Line{MerchantID: l.MerchantID, ProductID: l.ProductID, CategoryIDs: s.Catalog.CategoryPath(l.MerchantID, l.CategoryID), Amount: l.AmountFen()}
 	}
 	now := s.Now()
-	var chosen *coupon.Result
 	for _, h := range held {
 		mine := h.Coupon.ID == couponID
 		if h.Coupon.MerchantID != q.MerchantID && !mine {
@@ -253,14 +237,14 @@ func (s *Service) evaluate(q *Quote, couponID int64, held []coupon.HeldCoupon, f
 		q.Coupons = append(q.Coupons, QuoteCoupon{h, r})
 		if mine && !r.Usable {
 			why := r.Reason.Text()
-			return nil, fault.New(fault.CouponUnusable).Say(why.ZH, why.EN).With("my_coupon_id", fault.Code(r.Reason), why.ZH, why.EN)
+			return chosen, fault.New(fault.CouponUnusable).Say(why.ZH, why.EN).With("my_coupon_id", fault.Code(r.Reason), why.ZH, why.EN)
 		}
 		if mine {
-			chosen = &r
+			chosen = r
 		}
 	}
-	if couponID != 0 && chosen == nil {
-		return nil, fault.New(fault.CouponUnusable).With("my_coupon_id", fault.NotFoundError, "没有这张优惠券", "there is no such coupon")
+	if couponID != 0 && !chosen.Usable {
+		return chosen, fault.New(fault.CouponUnusable).With("my_coupon_id", fault.NotFoundError, "没有这张优惠券", "there is no such coupon")
 	}
 	return chosen, nil
 }

@@ -35,22 +35,23 @@ func ReadRules(r *store.Reads, skuID int64, into *[]model.FreightRule) {
 		FROM skus k JOIN freight_rules r ON r.merchant_id = k.merchant_id WHERE k.id = ?`, skuID)
 }
 
-// Freight returns what delivery of that many pieces, weighing that much together, to the address costs: by the rule with the
-// most specific region, among equals the one with the lowest sort, then id. A merchant without rules delivers free; where
-// there are rules and none fits the address the error is no_delivery. Nothing to deliver (no pieces) is free.
-func Freight(rules []model.FreightRule, a model.OrderAddress, pieces, weightG int64, goodsAfterDiscount model.Fen) (model.Fen, error) {
+// Freight returns what delivery of that many pieces, weighing that much together, to the address costs, as a function of what
+// is paid for the goods: by the rule with the most specific region, among equals the one with the lowest sort, then id. A
+// merchant without rules delivers free; where there are rules and none fits the address the error is no_delivery. Nothing to
+// deliver (no pieces) is free.
+func Freight(rules []model.FreightRule, a model.OrderAddress, pieces, weightG int64) (func(goodsAfterDiscount model.Fen) model.Fen, error) {
 	if len(rules) == 0 || pieces <= 0 {
-		return 0, nil
+		return func(model.Fen) model.Fen { return 0 }, nil
 	}
 	rule, ok := choose(rules, a)
 	if !ok {
-		return 0, fault.New(fault.NoDelivery)
+		return nil, fault.New(fault.NoDelivery)
 	}
 	units := pieces
 	if rule.Kind == model.FreightWeight {
 		units = weightG
 	}
-	return price(rule, units, goodsAfterDiscount), nil
+	return func(goodsAfterDiscount model.Fen) model.Fen { return price(rule, units, goodsAfterDiscount) }, nil
 }
 
 func choose(rules []model.FreightRule, a model.OrderAddress) (best model.FreightRule, ok bool) {

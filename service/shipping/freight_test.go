@@ -17,6 +17,15 @@ var (
 	changchun = model.OrderAddress{Province: "吉林省", City: "长春市"}
 )
 
+// freightOf is the freight of goods of that price.
+func freightOf(rules []model.FreightRule, a model.OrderAddress, pieces, weightG int64, goods model.Fen) (model.Fen, error) {
+	freight, err := Freight(rules, a, pieces, weightG)
+	if err != nil {
+		return 0, err
+	}
+	return freight(goods), nil
+}
+
 func flat(id int64, sort int, fen model.Fen, regions ...string) model.FreightRule {
 	return model.FreightRule{ID: id, Kind: model.FreightPiece, Regions: regions, Sort: sort, FirstUnits: 1, FirstFen: fen}
 }
@@ -44,7 +53,7 @@ func TestFreightChoosesTheMostSpecificRegion(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Freight(rules, c.to, 1, 0, 0)
+			got, err := freightOf(rules, c.to, 1, 0, 0)
 			if err != nil || got != c.want {
 				t.Errorf("freight = %d (%v), want %d", got, err, c.want)
 			}
@@ -75,7 +84,7 @@ func TestFreightOfAnAddressThatContradictsItself(t *testing.T) {
 		"a city named like its province":         {rules, jilinCity, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Freight(c.rules, c.to, 1, 0, 0)
+			got, err := freightOf(c.rules, c.to, 1, 0, 0)
 			if err != nil || got != c.want {
 				t.Errorf("freight = %d (%v), want %d", got, err, c.want)
 			}
@@ -85,20 +94,20 @@ func TestFreightOfAnAddressThatContradictsItself(t *testing.T) {
 
 func TestFreightEqualRulesTakeTheLowerID(t *testing.T) {
 	for _, rules := range [][]model.FreightRule{{flat(1, 5, 100), flat(2, 5, 200)}, {flat(2, 5, 200), flat(1, 5, 100)}} {
-		if got, err := Freight(rules, guangzhou, 1, 0, 0); err != nil || got != 100 {
+		if got, err := freightOf(rules, guangzhou, 1, 0, 0); err != nil || got != 100 {
 			t.Errorf("freight = %d (%v), want 100", got, err)
 		}
 	}
 }
 
 func TestFreightWithoutARule(t *testing.T) {
-	if got, err := Freight(nil, guangzhou, 3, 500, 100); err != nil || got != 0 {
+	if got, err := freightOf(nil, guangzhou, 3, 500, 100); err != nil || got != 0 {
 		t.Errorf("no rules: %d (%v), want free", got, err)
 	}
-	if _, err := Freight([]model.FreightRule{flat(1, 0, 100, "新疆")}, guangzhou, 1, 0, 0); !fault.Is(err, fault.NoDelivery) {
+	if _, err := freightOf([]model.FreightRule{flat(1, 0, 100, "新疆")}, guangzhou, 1, 0, 0); !fault.Is(err, fault.NoDelivery) {
 		t.Errorf("no rule fits: %v, want no_delivery", err)
 	}
-	if got, err := Freight([]model.FreightRule{flat(1, 0, 100, "新疆")}, guangzhou, 0, 0, 0); err != nil || got != 0 {
+	if got, err := freightOf([]model.FreightRule{flat(1, 0, 100, "新疆")}, guangzhou, 0, 0, 0); err != nil || got != 0 {
 		t.Errorf("nothing to deliver: %d (%v), want free", got, err)
 	}
 }
@@ -124,7 +133,7 @@ func TestFreightCountsUnits(t *testing.T) {
 		"never above the maximum":     {model.FreightRule{Kind: model.FreightWeight, FirstUnits: 1, StepUnits: 1, StepFen: model.MaxFen}, 1, 1 << 50, 0, model.MaxFen},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Freight([]model.FreightRule{c.rule}, guangzhou, c.pieces, c.weight, c.goods)
+			got, err := freightOf([]model.FreightRule{c.rule}, guangzhou, c.pieces, c.weight, c.goods)
 			if err != nil || got != c.want {
 				t.Errorf("freight = %d (%v), want %d", got, err, c.want)
 			}
@@ -143,11 +152,11 @@ func TestT61_FreightIsNeverNegative(t *testing.T) {
 		}
 		units := rapid.Int64Range(1, 1<<50)
 		a, b := units.Draw(t, "a"), units.Draw(t, "b")
-		less, err := Freight([]model.FreightRule{rule}, guangzhou, min(a, b), min(a, b), 0)
+		less, err := freightOf([]model.FreightRule{rule}, guangzhou, min(a, b), min(a, b), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		more, err := Freight([]model.FreightRule{rule}, guangzhou, max(a, b), max(a, b), 0)
+		more, err := freightOf([]model.FreightRule{rule}, guangzhou, max(a, b), max(a, b), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
