@@ -42,9 +42,9 @@ func (r *Router) mountOps() {
 	g := r.group("")
 	route(g, http.MethodGet, "/healthz", anyone, func(context.Context, *struct{}) (*healthReply, error) {
 		return &healthReply{health{"ok"}}, nil
-	}, doc{Summary: "Is the process up", NoLimit: true})
+	}, doc{Summary: "Is the process up", NoLimit: true, Head: true})
 	route(g, http.MethodGet, "/readyz", anyone, r.ready, doc{
-		Summary: "Can it serve", NoLimit: true,
+		Summary: "Can it serve", NoLimit: true, Head: true,
 		Description: "200 while the database and its schema are usable; Redis away is degraded. 503 with the same body otherwise.",
 	})
 	metrics := promhttp.HandlerFor(r.deps.Metrics, promhttp.HandlerOpts{})

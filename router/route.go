@@ -74,6 +74,7 @@ type doc struct {
 	Pace        pace          // of each caller on this route, beside the general one; none where zero
 	Unrecorded  string        // why an admin's write leaves no entry in the change log; empty: it does
 	Hidden      bool          // not in the document
+	Head        bool          // a GET that answers HEAD too: the same without the body, which net/http leaves out
 }
 
 // Limits of bodies.
@@ -121,7 +122,7 @@ func route[I, O any](g *group, method, path string, who access, fn func(context.
 	if changes(g.prefix, method, d) {
 		fn = recorded(g.router, who, op.OperationID, fn)
 	}
-	huma.Register(g.router.api, op, func(ctx context.Context, in *I) (*O, error) {
+	answer := func(ctx context.Context, in *I) (*O, error) {
 		err := checkText(in)
 		var out *O
 		if err == nil {
@@ -135,7 +136,12 @@ func route[I, O any](g *group, method, path string, who access, fn func(context.
 			g.router.deps.Log.Warn("an error code is missing in the route table", "route", method+" "+full, "code", p.Code)
 		}
 		return nil, p
-	})
+	}
+	huma.Register(g.router.api, op, answer)
+	if d.Head {
+		op.Method, op.Hidden = http.MethodHead, true
+		huma.Register(g.router.api, op, answer)
+	}
 	g.router.finish(method, full, d.Example)
 	g.router.routes = append(g.router.routes, Route{
 		Method: method, Path: full, OperationID: op.OperationID, Who: who.kind, Permission: who.permission, Codes: codes,

@@ -484,6 +484,36 @@ func TestRateLimitCountsCallersApart(t *testing.T) {
 	}
 }
 
+// headAsGet asks by GET and by HEAD and wants the same status and headers, and no body of HEAD (RFC 9110, 9.3.2).
+func headAsGet(t *testing.T, h http.Handler, path string) {
+	t.Helper()
+	server := httptest.NewServer(h) // it is what leaves the body out
+	defer server.Close()
+	ask := func(method string) (*http.Response, string) {
+		req, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Request-Id", "head-and-get")
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Header.Del("Date") // a second may have begun
+		return resp, string(body)
+	}
+	get, sent := ask("GET")
+	head, none := ask("HEAD")
+	if diff := cmp.Diff(get.Header, head.Header); head.StatusCode != get.StatusCode || head.ContentLength != int64(len(sent)) || none != "" || diff != "" {
+		t.Errorf("HEAD %s: %d, length %d, body %q; GET: %d with %d bytes; %s", path, head.StatusCode, head.ContentLength, none, get.StatusCode, len(sent), diff)
+	}
+}
+
 func TestOps(t *testing.T) {
 	state := map[string]error{}
 	check := func(name string, essential bool) Check {
@@ -502,6 +532,8 @@ func TestOps(t *testing.T) {
 		if got.StatusCode != c.code || got.Body["status"] != c.status || strings.Contains(got.Text, "hunter2") {
 			t.Errorf("%s broken: %d %s", c.broken, got.StatusCode, got.Text)
 		}
+		headAsGet(t, r, "/readyz")
+		headAsGet(t, r, "/healthz")
 	}
 	fresh := New(Deps{})
 	if got := call(t, fresh, "GET", "/metrics", ""); got.StatusCode != 200 || !strings.Contains(got.Text, "tidemall_http_requests_total") {

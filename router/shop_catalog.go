@@ -36,6 +36,6 @@ func adminFiles(g *group, f *api.Files) {
 // pictures are served outside of the APIs, to whoever knows their URL.
 func pictures(g *group, f *api.Files) {
 	route(g, "GET", "/files/{key}", anyone, f.Get, doc{
-		Summary: "Get a picture", Description: "It never changes under its key.", Tag: "files", NoLimit: true, Codes: []fault.Code{fault.NotFoundError},
+		Summary: "Get a picture", Description: "It never changes under its key.", Tag: "files", NoLimit: true, Head: true, Codes: []fault.Code{fault.NotFoundError},
 	})
 }

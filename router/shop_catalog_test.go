@@ -106,10 +106,12 @@ func TestPictureOperations(t *testing.T) {
 			!strings.Contains(got.Header.Get("Cache-Control"), "immutable") || !strings.HasPrefix(got.Text, "\xff\xd8") {
 			t.Errorf("%s: %d %v", u, got.StatusCode, got.Header)
 		}
+		headAsGet(t, h, strings.TrimPrefix(u, "http://shop.test"))
 		if second := call(t, h, "GET", strings.TrimPrefix(u, "http://shop.test"), "", "If-None-Match", got.Header.Get("Etag")); second.StatusCode != 304 || second.Text != "" {
 			t.Errorf("%s with its ETag: %d, want 304", u, second.StatusCode)
 		}
 	}
+	headAsGet(t, h, "/files/"+strings.Repeat("0", 32)+"-1x1.jpg") // which is not there
 	body, contentType := upload(t, "file", b.Bytes())
 	if folded := call(t, h, "POST", "/api/v1/files", body, "Authorization", "Bearer ann", "Content-Type", strings.Replace(contentType, "multipart/form-data", "Multipart/FORM-data", 1)); folded.StatusCode != 201 {
 		t.Errorf("a form by another case: %d %s", folded.StatusCode, folded.Text)
