@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/tidemall/tidemall/config"
 	"github.com/tidemall/tidemall/service/bench"
 )
 
@@ -53,7 +54,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		_, _ = fmt.Fprintln(stderr, "tidemall:", err)
 		return errUsage
 	}
-	cfg, _, err := load(*file, stderr)
+	cfg, _, err := load(config.Load, *file, stderr)
 	if err != nil {
 		return err
 	}

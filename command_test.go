@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tidemall/tidemall/service/store"
+	"github.com/tidemall/tidemall/timeout/testserver"
 )
 
 // TestStops terminates an embedded shop while requests come in.
@@ -146,6 +147,26 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("audit of an empty shop: exit %d: %s%s", code, out, errs)
 	}
 	newShop(t, p, "TIDEMALL_MYSQL_MIGRATE=false")
+}
+
+// TestDatabaseCommandsNeedOnlyTheDatabase migrates and audits as a job does that is given the database's address and nothing else.
+func TestDatabaseCommandsNeedOnlyTheDatabase(t *testing.T) {
+	t.Parallel()
+	dsn := "TIDEMALL_MYSQL_DSN=" + testserver.MySQL(t)
+	for _, env := range [][]string{
+		{dsn},
+		{dsn, "TIDEMALL_ENV=production"},
+		{dsn, "TIDEMALL_ENV=production", "TIDEMALL_SECRET_FILE=/nowhere", "TIDEMALL_REDIS_ADDRS=nowhere"},
+	} {
+		for _, args := range [][]string{{"migrate", "up"}, {"migrate", "status"}, {"audit", "--json"}} {
+			if code, out, errs := runToEnd(t, env, args...); code != 0 || out == "" {
+				t.Errorf("%v with %v: exit %d: %s%s", args, env[1:], code, out, errs)
+			}
+		}
+	}
+	if code, _, errs := runToEnd(t, []string{"TIDEMALL_ENV=production"}, "audit"); code != 1 || !strings.Contains(errs, "mysql.dsn") || strings.Contains(errs, "redis") {
+		t.Errorf("audit in production without a database: exit %d: %s", code, errs)
+	}
 }
 
 // TestAudit_SaysWhatIsBroken breaks an invariant behind the shop's back.

@@ -140,9 +140,11 @@ func describe(_ context.Context, args []string, stdout, stderr io.Writer) error 
 	return printTo(stdout, string(doc)+"\n")
 }
 
-// load reads the configuration that the flags name and makes the logger.
-func load(file string, stderr io.Writer) (*config.Config, *slog.Logger, error) {
-	cfg, warnings, err := config.Load(file, os.Environ())
+// load reads the configuration that the flags name, by read, and makes the logger.
+func load(
+	read func(file string, environ []string) (*config.Config, []string, error), file string, stderr io.Writer,
+) (*config.Config, *slog.Logger, error) {
+	cfg, warnings, err := read(file, os.Environ())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -178,7 +180,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 	if _, err := parse(fs, args, 0, stderr); err != nil {
 		return err
 	}
-	cfg, log, err := load(*file, stderr)
+	cfg, log, err := load(config.Load, *file, stderr)
 	if err != nil {
 		return err
 	}
@@ -323,7 +325,7 @@ func migrate(ctx context.Context, args []string, stdout, stderr io.Writer) error
 
 // withStore opens the configured database for a command that needs nothing else.
 func withStore(ctx context.Context, file string, stderr io.Writer, do func(*config.Config, *store.Store) error) (err error) {
-	cfg, log, err := load(file, stderr)
+	cfg, log, err := load(config.LoadDatabase, file, stderr)
 	if err != nil {
 		return err
 	}

@@ -222,6 +222,48 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	}
 }
 
+// What needs only the database starts beside settings of others that are missing or wrong, and is as strict as ever with its own.
+func TestLoadDatabaseReadsItsOwnOnly(t *testing.T) {
+	others := []string{
+		"TIDEMALL_ENV=production", "TIDEMALL_MYSQL_DSN=u:p@tcp(h:1)/d", "TIDEMALL_SECRET=changeme", "TIDEMALL_TIMEOUT_SHARDS=none", "TIDEMALL_REDIS_ADDRS=nowhere",
+		"TIDEMALL_WECHAT_API_V3_KEY_FILE=/nowhere", "TIDEMALL_WECHAT_PAY_MODE=x", "TIDEMALL_OTEL_ENDPOINT=x", "TIDEMALL_HTTP_ADDR=x", "TIDEMALL_SHOP_TIMEZONE=Europe/Paris",
+	}
+	for name, c := range map[string]struct {
+		yaml string
+		env  []string
+		want string
+	}{
+		"nothing but the database": {"", []string{"TIDEMALL_MYSQL_DSN=u:p@tcp(h:1)/d"}, ""},
+		"in production":            {"", others, ""},
+		"from a file":              {"mysql: {dsn: x}\nsecret: short\nrate_limit: {enabled: perhaps}\nredis: {addrs: [none, 'a:1']}\norder: {overdue_alarm_ms: 2000}", nil, ""},
+		"its own":                  {"env: staging\ndata_dir: ''\nmysql: {migrate: x}\norder: {max_unpaid: 0}\nshop: {timezone: Mars}\nlog: {level: loud, format: xml}", nil, "mysql.migrate order.max_unpaid env log.format log.level data_dir shop.timezone"},
+		"no database":              {"env: production", nil, "mysql.dsn"},
+		"a misspelt name":          {"mysql: {dns: x}", nil, "mysql.dns"},
+		"no file":                  {"", []string{"TIDEMALL_MYSQL_DSN_FILE=/nowhere"}, "mysql.dsn"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := ""
+			if c.yaml != "" {
+				file = filepath.Join(t.TempDir(), "tidemall.yaml")
+				if err := os.WriteFile(file, []byte(c.yaml), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, warnings, err := LoadDatabase(file, c.env)
+			if keys := strings.Join(keysOf(err), " "); keys != c.want || len(warnings) > 0 {
+				t.Fatalf("problems of %s, want %s; warnings %v\n%v", keys, c.want, warnings, err)
+			}
+			if err == nil && (got.MySQL.DSN == "" || got.Secret != "" || got.Zone() == nil) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	c, warnings, err := LoadDatabase("", append(others, "TIDEMALL_PORT=1"))
+	if err != nil || c.Zone().String() != "Europe/Paris" || !slices.Equal(warnings, []string{"TIDEMALL_PORT is no setting and is ignored"}) {
+		t.Errorf("zone %v, warnings %v, %v", c.Zone(), warnings, err)
+	}
+}
+
 func TestSecretIsMadeOnceEvenByMany(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	secrets := make([]string, 20)

@@ -15,7 +15,8 @@ func Markdown() string {
 Settings come from a YAML file (` + "`tidemall serve --config FILE`" + `) and from variables, which win. The variable of a key is
 ` + "`TIDEMALL_`" + ` and the key in upper case with ` + "`_`" + ` for each dot. Secrets (🔑) may also come from a file: set the variable with
 ` + "`_FILE`" + ` added to its path. An empty variable means empty; lists are comma-separated; unknown variables only warn, unknown keys in
-the file are refused. Everything that is wrong is reported at once.
+the file are refused. Everything that is wrong is reported at once. ` + "`tidemall migrate` and `tidemall audit`" + ` read only the settings of the database
+(` + "`env`, `data_dir`, `mysql.*`, `order.*`, `shop.*`, `log.*`" + `); the others need not be there.
 
 | key | variable | default | |
 |---|---|---|---|

@@ -18,6 +18,7 @@ type leaf struct {
 	min, max             int
 	field                reflect.Value
 	set                  bool // by the file or a variable
+	unused               bool // by the command: passed over
 }
 
 // leavesOf lists the settings in the order of the struct; their fields are c's own.

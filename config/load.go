@@ -34,11 +34,30 @@ func (p *Problems) addf(key, format string, args ...any) {
 
 // Load reads the settings: defaults, over them the YAML file (none where the name is empty), over that the variables of environ,
 // which is os.Environ(). All that is wrong is reported at once, as Problems. Warnings are for the log. Nothing is written.
-func Load(file string, environ []string) (c *Config, warnings []string, err error) {
+func Load(file string, environ []string) (*Config, []string, error) {
+	return read(file, environ, func(string) bool { return true }, (*Config).complete)
+}
+
+// ofDatabase begin the keys of what commands use that need only the database.
+var ofDatabase = []string{"env", "data_dir", "mysql.", "order.", "shop.", "log."}
+
+// LoadDatabase is Load for those commands. Other settings are neither read nor asked for, and what they say may be wrong: a job
+// that migrates has no secrets mounted but the database's. Only their names count, since a misspelt one is somebody's mistake.
+func LoadDatabase(file string, environ []string) (*Config, []string, error) {
+	used := func(key string) bool {
+		return slices.ContainsFunc(ofDatabase, func(begin string) bool { return strings.HasPrefix(key, begin) })
+	}
+	return read(file, environ, used, func(c *Config, _ []*leaf, problems *Problems) []string { c.checkBasics(problems); return nil })
+}
+
+func read(
+	file string, environ []string, used func(key string) bool, check func(*Config, []*leaf, *Problems) []string,
+) (c *Config, warnings []string, err error) {
 	c = &Config{}
 	var problems Problems
 	leaves := leavesOf(c)
 	for _, l := range leaves {
+		l.unused = !used(l.key)
 		if l.hasFallback {
 			if err := l.assign(l.fallback); err != nil {
 				return nil, nil, fmt.Errorf("default of %s: %w", l.key, err)
@@ -48,7 +67,7 @@ func Load(file string, environ []string) (c *Config, warnings []string, err erro
 	readable := loadFile(file, leaves, &problems)
 	warnings = loadVariables(environ, leaves, &problems)
 	if readable { // else most of what is missing would be reported for that reason alone
-		warnings = append(warnings, c.complete(leaves, &problems)...)
+		warnings = append(warnings, check(c, leaves, &problems)...)
 	}
 	if len(problems) > 0 {
 		return nil, warnings, problems
@@ -75,6 +94,9 @@ func loadFile(file string, leaves []*leaf, problems *Problems) (readable bool) {
 	for _, l := range leaves {
 		if v, ok := values[l.key]; ok {
 			delete(values, l.key)
+			if l.unused {
+				continue
+			}
 			l.set = true
 			if err := l.assignYAML(v); err != nil {
 				problems.addf(l.key, "%v", err)
@@ -118,6 +140,7 @@ func loadVariables(environ []string, leaves []*leaf, problems *Problems) (warnin
 			file := env[l.variable+"_FILE"]
 			delete(env, l.variable+"_FILE")
 			switch {
+			case l.unused:
 			case file != "" && value != "":
 				problems.addf(l.key, "%s and %s_FILE are both set", l.variable, l.variable)
 				continue
@@ -130,7 +153,7 @@ func loadVariables(environ []string, leaves []*leaf, problems *Problems) (warnin
 				value, set = strings.TrimRight(string(content), "\r\n"), true
 			}
 		}
-		if !set {
+		if !set || l.unused {
 			continue
 		}
 		l.set = true
