@@ -134,13 +134,21 @@ func fromHuma(status int, msg string, errs []error) error {
 	if errors.As(cause, &known) {
 		return cause
 	}
-	if msg == "cannot read request body" { // the connection broke
-		return fault.Wrap(fault.MalformedBody, cause)
+	if msg == "cannot read request body" {
+		return BodyError(cause)
 	}
 	if cause == nil {
 		cause = errors.New(msg)
 	}
 	return fault.Wrap(fault.InternalError, cause)
+}
+
+// BodyError turns what reading a request's body failed with into an error with a code.
+func BodyError(err error) error {
+	if f := bodyFault(err); f != nil {
+		return f
+	}
+	return fault.Wrap(fault.MalformedBody, err) // the connection broke
 }
 
 // bodyFault recognises a body that was too large or too slow, wherever it was read; multipart errors arrive as text only.

@@ -31,7 +31,7 @@ func (r *Router) newEngine() *gin.Engine {
 	if err := e.SetTrustedProxies(r.deps.TrustedProxies); err != nil {
 		panic(fmt.Errorf("http.trusted_proxies: %w", err)) // config has checked it
 	}
-	e.Use(r.begin, r.traced(), r.observe, r.recover, secure)
+	e.Use(hurry, r.begin, r.traced(), r.observe, r.recover, secure)
 	e.NoRoute(r.noRoute)
 	e.NoMethod(func(c *gin.Context) { api.WriteProblem(c.Writer, c.Request, fault.New(fault.MethodNotAllowed)) })
 	return e

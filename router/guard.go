@@ -18,7 +18,7 @@ import (
 )
 
 // guard runs before huma reads anything: who is it, may they, not too often, and how much body at most.
-func (r *Router) guard(who access, d doc) func(huma.Context, func(huma.Context)) {
+func (r *Router) guard(who access, d doc, hasBody bool) func(huma.Context, func(huma.Context)) {
 	own := r.limits.own(d.Pace)
 	return func(ctx huma.Context, next func(huma.Context)) {
 		c := humagin.Unwrap(ctx)
@@ -40,6 +40,9 @@ func (r *Router) guard(who access, d doc) func(huma.Context, func(huma.Context))
 		}
 		if err == nil {
 			err = limitBody(c, limit, timeout)
+		}
+		if err == nil && !hasBody {
+			err = discardBody(c)
 		}
 		if err != nil {
 			api.WriteProblem(c.Writer, c.Request, err)
@@ -143,6 +146,19 @@ func (nobody) AuthenticateAdmin(context.Context, string, int64) (api.AdminIdenti
 	return api.AdminIdentity{}, fault.New(fault.TokenInvalid)
 }
 
+// hurry gives a body that is announced its time before anything looks at the request: net/http reads what a handler left of it
+// before it sends the reply, and would wait for ever for a body that never comes. A route with a time of its own sets it when it
+// begins to read. The next request on the connection does not inherit the deadline: net/http sets its own for each.
+func hurry(c *gin.Context) {
+	if c.Request.ContentLength != 0 && c.Request.Body != http.NoBody {
+		setReadDeadline(http.NewResponseController(c.Writer), time.Now().Add(defaultBodyTimeout))
+	}
+	c.Next()
+}
+
+// setReadDeadline leaves out what cannot be helped: a recorder has no connection, and one that is gone says so at the next read.
+func setReadDeadline(control *http.ResponseController, t time.Time) { _ = control.SetReadDeadline(t) }
+
 // limitBody refuses a body that announces more than limit bytes, and bounds what is read and how long reading may take.
 func limitBody(c *gin.Context, limit int64, timeout time.Duration) error {
 	if c.Request.ContentLength > limit {
@@ -158,8 +174,21 @@ func limitBody(c *gin.Context, limit int64, timeout time.Duration) error {
 	return nil
 }
 
-// slowBody ends a body that does not arrive in time. The deadline starts with the first read and is lifted with the last one:
-// left in place it would end the request's context while the operation still works.
+// discardBody reads a body that the operation does not want before it runs. Left to net/http it would be read before the reply,
+// when its time may be over because the operation took long; and whoever hangs up is noticed only behind the body's end.
+func discardBody(c *gin.Context) error {
+	if c.Request.Body == nil {
+		return nil
+	}
+	if _, err := io.Copy(io.Discard, c.Request.Body); err != nil {
+		return api.BodyError(err)
+	}
+	return nil
+}
+
+// slowBody ends a body that does not arrive in time. The deadline starts with the first read and is lifted with the end: left in
+// place it would end the request's context while the operation still works. A body that ends otherwise keeps it, for net/http
+// reads on before it sends the reply.
 type slowBody struct {
 	io.ReadCloser
 
@@ -171,25 +200,11 @@ type slowBody struct {
 func (b *slowBody) Read(p []byte) (int, error) {
 	if !b.started {
 		b.started = true
-		b.deadline(time.Now().Add(b.timeout))
+		setReadDeadline(b.control, time.Now().Add(b.timeout))
 	}
 	n, err := b.ReadCloser.Read(p)
-	if err != nil {
-		b.deadline(time.Time{})
+	if errors.Is(err, io.EOF) {
+		setReadDeadline(b.control, time.Time{})
 	}
 	return n, err
-}
-
-// Close lifts the deadline too, for readers that stop before the end.
-func (b *slowBody) Close() error {
-	if b.started {
-		b.deadline(time.Time{})
-	}
-	return b.ReadCloser.Close()
-}
-
-func (b *slowBody) deadline(t time.Time) {
-	if err := b.control.SetReadDeadline(t); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		b.started = true // the connection is gone; the next read says so
-	}
 }

@@ -69,7 +69,7 @@ type doc struct {
 	Status      int    // of success; 200, or 204 without a reply, where 0
 	Codes       []fault.Code
 	BodyLimit   int64         // bytes; 1 MiB where 0
-	BodyTimeout time.Duration // for the whole body; 5 s where 0
+	BodyTimeout time.Duration // for the whole body, also one that the operation does not want; 5 s where 0
 	NoLimit     bool          // not rate limited
 	Pace        pace          // of each caller on this route, beside the general one; none where zero
 	Unrecorded  string        // why an admin's write leaves no entry in the change log; empty: it does
@@ -106,8 +106,9 @@ func route[I, O any](g *group, method, path string, who access, fn func(context.
 		op.Tags = []string{tagOf(g.prefix, path)}
 	}
 	_, hasBody := reflect.TypeFor[I]().FieldByName("Body")
-	if !hasBody {
-		_, hasBody = reflect.TypeFor[I]().FieldByName("RawBody")
+	if _, raw := reflect.TypeFor[I]().FieldByName("RawBody"); raw {
+		hasBody = true
+		op.BodyReadTimeout = 0 // -1 lifts the deadline, and a form of the wrong media type is never read
 	}
 	codes := allCodes(reflect.TypeFor[I](), hasBody, who, d)
 	op.Responses = g.router.errorResponses(codes)
@@ -118,7 +119,7 @@ func route[I, O any](g *group, method, path string, who access, fn func(context.
 	if who.permission != "" {
 		op.Description = strings.TrimSpace(op.Description + "\n\nPermission: `" + string(who.permission) + "`.")
 	}
-	op.Middlewares = huma.Middlewares{g.router.guard(who, d), foldMediaType}
+	op.Middlewares = huma.Middlewares{g.router.guard(who, d, hasBody), foldMediaType}
 	if changes(g.prefix, method, d) {
 		fn = recorded(g.router, who, op.OperationID, fn)
 	}
@@ -196,9 +197,9 @@ func allCodes(in reflect.Type, hasBody bool, who access, d doc) []fault.Code {
 		codes = append(codes, fault.RateLimited)
 	}
 	if hasBody {
-		codes = append(codes, fault.MalformedBody, fault.MissingBody, fault.UnsupportedMedia, fault.SlowBody)
+		codes = append(codes, fault.MalformedBody, fault.MissingBody, fault.UnsupportedMedia)
 	}
-	codes = append(codes, fault.BodyTooLarge)
+	codes = append(codes, fault.BodyTooLarge, fault.SlowBody)
 	if in.NumField() > 0 {
 		codes = append(codes, fault.ValidationFailed)
 	}

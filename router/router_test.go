@@ -353,6 +353,7 @@ func TestBodyOverTheLimit(t *testing.T) {
 		{"/api/v1/demo", 1<<20 + 1, false, 413},
 		{"/api/v1/demo", 1<<20 + 1, true, 413},
 		{"/api/v1/nobody", 1<<20 + 1, false, 413},
+		{"/api/v1/nobody", 1<<20 + 1, true, 413},
 	} {
 		var body io.Reader = strings.NewReader(fill(c.size))
 		if c.chunked {

@@ -121,12 +121,15 @@ func (s *Shared) complain(c *gin.Context, to model.CallbackKind, o outcome, err 
 	c.JSON(status, gin.H{"code": "FAIL", "message": o.word})
 }
 
+// readBody lifts the deadline only behind the body's end: before it sends the reply net/http reads what is left of the body.
 func readBody(c *gin.Context) ([]byte, error) {
 	control := http.NewResponseController(c.Writer)
-	if err := control.SetReadDeadline(time.Now().Add(bodyTime)); err == nil {
-		defer func() { _ = control.SetReadDeadline(time.Time{}) }() // a connection that is gone says so by itself
+	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // a connection that is gone says so at the next read
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
+	if err == nil {
+		_ = control.SetReadDeadline(time.Time{})
 	}
-	return io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
+	return body, err
 }
 
 // refused sorts an error of a parser; field is what does not fit.
