@@ -204,19 +204,26 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 	return serveHTTP(ctx, shop, listener, log)
 }
 
+// newServer bounds what a client may keep the shop waiting for. The router gives bodies times of their own; ReadTimeout is for what
+// net/http answers itself, such as OPTIONS *.
+func newServer(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       5 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
 // serveHTTP answers requests until the context ends, then lets those in flight finish.
 func serveHTTP(ctx context.Context, shop *app.App, listener net.Listener, log *slog.Logger) error {
 	deps, err := surface(shop, log)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	server := &http.Server{
-		Handler:           router.New(deps),
-		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
+	server := newServer(router.New(deps), log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
