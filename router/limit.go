@@ -35,6 +35,9 @@ var (
 	shopperLogins = pace{perSecond: 20, burst: 200}
 )
 
+// shopperUploads is enough to fill a review or an after-sale with pictures. Each costs a second of a core, and space for good.
+var shopperUploads = pace{perSecond: 0.1, burst: 30}
+
 const (
 	burstSeconds = 3
 	bucketsKept  = 50_000      // of one pace; more callers share one bucket

@@ -59,6 +59,50 @@ func TestLoginsHaveAPaceOfTheirOwn(t *testing.T) {
 	}
 }
 
+// Shoppers' uploads are counted for each of them, whatever becomes of the upload; admins' are not.
+func TestAShoppersUploadsAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the clock stands still unless the test sleeps
+		limits := Limits{Enabled: true, Shopper: 1000, Admin: 1000, IP: 1000}
+		on := New(Deps{Auth: tokens{}, Limits: limits, Operations: hollow()})
+		limits.Enabled = false
+		off := New(Deps{Auth: tokens{}, Limits: limits, Operations: hollow()})
+		upload := func(r *Router, path, token string) reply { // no form: refused before it gets to the service
+			return call(t, r, "POST", path, "{}", "Authorization", "Bearer "+token, "Content-Type", "application/json")
+		}
+		taken := func(n int) {
+			t.Helper()
+			for range n {
+				if got := upload(on, "/api/v1/files", "shopper"); got.StatusCode != 415 {
+					t.Errorf("%d %s, want 415", got.StatusCode, got.Text)
+				}
+			}
+			got := upload(on, "/api/v1/files", "shopper")
+			if got.StatusCode != 429 || got.Body["code"] != "rate_limited" || got.Header.Get("Retry-After") != "10" || got.Body["retry_after_ms"] != 10_000.0 {
+				t.Errorf("after %d: %d, Retry-After %s, %s", n, got.StatusCode, got.Header.Get("Retry-After"), got.Text)
+			}
+		}
+		taken(30)
+		if got := upload(on, "/api/v1/files", "nobody"); got.StatusCode != 401 {
+			t.Errorf("without a good token: %d", got.StatusCode)
+		}
+		if got := call(t, on, "GET", "/api/v1/me", "", "Authorization", "Bearer shopper"); got.StatusCode == 429 {
+			t.Error("the shopper's other requests are limited too")
+		}
+		for range 40 {
+			if got := upload(on, "/api/admin/v1/files?merchant_id=5", "boss"); got.StatusCode != 415 {
+				t.Fatalf("an admin's: %d %s", got.StatusCode, got.Text)
+			}
+			if got := upload(off, "/api/v1/files", "shopper"); got.StatusCode != 415 {
+				t.Fatalf("without limits: %d %s", got.StatusCode, got.Text)
+			}
+		}
+		time.Sleep(10 * time.Second)
+		taken(1)
+		time.Sleep(300 * time.Second)
+		taken(30)
+	})
+}
+
 func TestLoginsAreNotCountedWithoutLimits(t *testing.T) {
 	r := New(Deps{Auth: tokens{}, Operations: hollow()})
 	if passed, last := attempts(t, r, "/api/admin/v1/auth/login", `{"username":"admin","password":"hunter2!"}`, "", 30); passed != 30 {

@@ -27,7 +27,12 @@ var uploadDoc = doc{
 	Status: 201, BodyLimit: uploadLimit, BodyTimeout: uploadTimeout, Unrecorded: "a picture is nobody's change until something shows it",
 }
 
-func shopFiles(g *group, f *api.Files) { route(g, "POST", "/files", shopper, f.Upload, uploadDoc) }
+func shopFiles(g *group, f *api.Files) {
+	d := uploadDoc
+	d.Description += " A shopper may store 30 pictures at once, and one more each 10 seconds."
+	d.Pace = shopperUploads
+	route(g, "POST", "/files", shopper, f.Upload, d)
+}
 
 func adminFiles(g *group, f *api.Files) {
 	route(g, "POST", "/files", merchant(account.CatalogWrite), f.Upload, uploadDoc)
