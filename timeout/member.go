@@ -145,7 +145,7 @@ func (m *members) read(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 		switch silent := now.Sub(time.UnixMilli(seen)); {
-		case node == m.node || silent < memberTime:
+		case node == m.node || silent.Abs() < memberTime: // one from the future was written by a wrong clock
 			live = append(live, node)
 		case silent > memberForget:
 			gone = append(gone, node)

@@ -2,6 +2,7 @@ package timeout
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -49,6 +50,29 @@ func TestShardsAreDividedAndHandedOver(t *testing.T) {
 			awaitShards(t, 3*time.Second, "divided with the ghost", func() bool { return len(a.members.owned()) < 64 })
 			awaitShards(t, 5*time.Second, "moved from the ghost", func() bool { return len(a.members.owned()) == 64 })
 		})
+	}
+}
+
+// Who is heard of from the future had a wrong clock when it wrote, and is not
+// known to live: it could be dead until that time has come.
+func TestHeartbeatFromTheFuture(t *testing.T) {
+	db := sqliteDB(t)
+	m := newMembers(db, newBreaker("database", slog.New(slog.DiscardHandler), databaseTrips), "a", 8, newClock(db, nil, nil), nil)
+	seen := func(node string, ago time.Duration) {
+		t.Helper()
+		if _, err := db.Exec("REPLACE INTO timeout_members (node, seen_at) VALUES (?, ?)", node, m.clock.Now().Add(-ago).UnixMilli()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Far enough from the bounds for a machine that stands still for a while.
+	seen("a", 2*memberForget) // itself, whatever it wrote
+	seen("future", -5*time.Minute)
+	seen("silent", 5*time.Minute)
+	seen("gone", 2*memberForget)
+	seen("soon", time.Millisecond-memberTime)
+	live, err := m.read(context.Background())
+	if err != nil || !slices.Equal(live, []string{"a", "soon"}) {
+		t.Errorf("live %v (%v), want a and soon", live, err)
 	}
 }
 
