@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -17,10 +19,12 @@ import (
 const clockAlarm = 500 * time.Millisecond
 
 // A clock is read until the answer took no longer than readingTight, and so
-// many times at most.
+// many times at most. Each clock has readingLimit for itself: one that hangs
+// takes nothing from the other.
 const (
 	readings     = 10
 	readingTight = 200 * time.Microsecond
+	readingLimit = time.Second
 )
 
 // clock is the local monotonic clock plus a measured offset.
@@ -49,6 +53,9 @@ type clock struct {
 	// What has been logged: clocks apart, and this machine's off.
 	apart, off bool
 }
+
+// errNotAsked stands for the answer of a Redis that was not asked.
+var errNotAsked = errors.New("away, or not there")
 
 // dbClock says whether the database can tell the time to the microsecond.
 type dbClock uint8
@@ -80,32 +87,44 @@ func (b bounds) width() int64            { return b.high - b.low }
 func (b bounds) middle() time.Duration   { return time.Duration(b.low + b.width()/2) }
 func (b bounds) clamp(value int64) int64 { return min(max(value, b.low), b.high) }
 
-// measure reads the clocks that answer and adjusts the offset.
-func (c *clock) measure(ctx context.Context, from feed) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
+// measure reads the clocks that answer and adjusts the offset. It fails where
+// none does. Redis comes first and counts at once, however long the database
+// takes.
+func (c *clock) measure(ctx context.Context, from feed) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.alarm("this machine's clock differs from the shop's", c.drift, &c.off)
-	second, secondOK := c.readSecond(ctx)
+	var first bounds
+	redisErr := errNotAsked
 	if from == feedRedis {
-		if first, ok := c.read(ctx, c.redisTime); ok {
+		if first, redisErr = c.readFirst(ctx); redisErr == nil {
 			c.adopt(first)
 			c.from = "redis"
-			if secondOK {
-				c.carry = first.minus(second)
-				c.alarm("the clocks of redis and the database differ", c.carry.middle, &c.apart)
-			}
-			return
 		}
 	}
-	if secondOK {
+	second, err := c.readSecond(ctx)
+	switch {
+	case redisErr == nil && err == nil:
+		c.carry = first.minus(second)
+		c.alarm("the clocks of redis and the database differ", c.carry.middle, &c.apart)
+	case redisErr == nil: // the difference stays as it was last measured
+	case err == nil:
 		c.adopt(second.plus(c.carry))
 		c.from = "database"
 		if c.dbClock == dbClockNo {
 			c.from = "machine"
 		}
+	default:
+		return fmt.Errorf("redis: %w; database: %w", redisErr, err)
 	}
+	return nil
+}
+
+// known reports whether the clock was ever measured.
+func (c *clock) known() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.measured
 }
 
 // source says by what the clock was last measured: redis, database or machine.
@@ -143,40 +162,65 @@ func (c *clock) alarm(what string, difference func() time.Duration, logged *bool
 	*logged = by.Abs() > clockAlarm
 }
 
-// readSecond reads the database's clock, or the wall clock in its place.
-func (c *clock) readSecond(ctx context.Context) (bounds, bool) {
+// readFirst reads Redis' clock.
+func (c *clock) readFirst(ctx context.Context) (bounds, error) {
+	ctx, cancel := context.WithTimeout(ctx, readingLimit)
+	defer cancel()
+	return c.read(ctx, c.redisTime)
+}
+
+// readSecond reads the database's clock, or the wall clock in place of one
+// that SQLite does not have. A database that failed is asked again the next
+// time: the wall clock may be far off.
+func (c *clock) readSecond(ctx context.Context) (bounds, error) {
+	ctx, cancel := context.WithTimeout(ctx, readingLimit)
+	defer cancel()
 	if c.dbClock != dbClockNo {
-		if b, ok := c.read(ctx, c.dbTime); ok {
+		b, err := c.read(ctx, c.dbTime)
+		if err == nil {
 			c.dbClock = dbClockYes
-			return b, true
+			return b, nil
 		}
-		if c.dbClock == dbClockYes || c.db.PingContext(ctx) != nil {
-			return bounds{}, false
+		if c.dbClock == dbClockYes || !c.isSQLite(ctx) {
+			return bounds{}, err
 		}
 		c.dbClock = dbClockNo
 	}
 	return c.read(ctx, func(context.Context) (int64, error) { return time.Now().Add(failpoint.ClockOffset()).UnixNano(), nil })
 }
 
-// read takes the tightest of a few readings, one if that is tight enough.
-func (c *clock) read(ctx context.Context, remote func(context.Context) (int64, error)) (bounds, bool) {
+// isSQLite asks for what nothing else has.
+func (c *clock) isSQLite(ctx context.Context) bool {
+	var version string
+	return c.db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version) == nil
+}
+
+// read takes the tightest of a few readings, one if that is tight enough. It
+// fails with the first: a later one that fails takes nothing from those before.
+func (c *clock) read(ctx context.Context, remote func(context.Context) (int64, error)) (bounds, error) {
 	var best bounds
+	began := c.local()
 	for i := range readings {
 		before := c.local()
 		at, err := remote(ctx)
 		after := c.local()
+		if err != nil && i == 0 {
+			return bounds{}, err
+		}
 		if err != nil {
-			return bounds{}, false
+			break
 		}
 		b := bounds{at - after, at - before}
 		if i == 0 || b.width() < best.width() {
 			best = b
 		}
-		if best.width() <= int64(readingTight) {
+		// No more where the next answer would come too late: a question that is
+		// cut off costs the connection to the database.
+		if best.width() <= int64(readingTight) || after-began+b.width() > int64(readingLimit) {
 			break
 		}
 	}
-	return best, true
+	return best, nil
 }
 
 func (c *clock) redisTime(ctx context.Context) (int64, error) {

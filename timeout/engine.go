@@ -74,8 +74,7 @@ type Engine struct {
 	running atomic.Bool
 }
 
-// New checks the options and makes an engine that is not running yet. Now
-// works from here on.
+// New checks the options and makes an engine that is not running yet.
 func New(o Options) (*Engine, error) {
 	if o.DB == nil {
 		return nil, errors.New("timeout: Options.DB is required")
@@ -137,13 +136,51 @@ func (e *Engine) Register(k Kind) error {
 	return nil
 }
 
-// Start checks the stored shard count and begins to fire. It needs the
-// database, not Redis. The context bounds Start itself only.
+// How long Measure waits for a clock, and how often it asks.
+const (
+	clockPatience = 30 * time.Second
+	clockRetry    = 250 * time.Millisecond
+)
+
+// Measure has Now tell the time of the installation. Start does it, too; it is
+// for those who need the time before. One clock that answers is enough, once
+// and for all: afterwards it fails no more. As long as none does it asks again,
+// and fails after clockPatience: this machine's clock, taken for the
+// installation's, would fire too early or date what it writes into the future.
+func (e *Engine) Measure(ctx context.Context) error {
+	for range redisTrips {
+		// Until it answers or the breaker is sure: it is not needed to start.
+		if e.feed() == feedSQL || e.store.ping(ctx) == nil {
+			break
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, clockPatience)
+	defer cancel()
+	for waiting := false; ; waiting = true {
+		err := e.clock.measure(ctx, e.feed())
+		if err == nil || e.clock.known() {
+			return nil
+		}
+		if !waiting {
+			e.log.Warn("waiting for a clock", "err", err)
+		}
+		if !sleep(ctx, clockRetry) {
+			return fmt.Errorf("timeout: no clock: %w", err)
+		}
+		e.probe(ctx)
+	}
+}
+
+// Start measures the clock, checks the stored shard count and begins to fire.
+// It needs the database, not Redis. The context bounds Start itself only.
 func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.started {
 		return ErrRunning
+	}
+	if err := e.Measure(ctx); err != nil {
+		return err
 	}
 	if err := checkShards(ctx, e.o.DB, e.o.Shards, e.clock.Now().UnixMilli()); err != nil {
 		return err
@@ -154,13 +191,6 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	e.near = near
 	e.loops, e.work, e.force = newScope(), newScope(), newScope()
-	for range redisTrips {
-		// Until it answers or the breaker is sure: it is not needed to start.
-		if e.store == nil || e.store.ping(ctx) == nil {
-			break
-		}
-	}
-	e.clock.measure(ctx, e.feed())
 	e.attendOnce(ctx)
 	e.started, e.began = true, e.clock.Now().UnixMilli()
 
@@ -226,8 +256,8 @@ func (e *Engine) Stop(ctx context.Context) error {
 
 // Now is the one clock of the installation: Redis' time by a measured offset
 // on the local monotonic clock, the database's while Redis is away, carried
-// over so that a switch never makes it jump; the local clock before Start and
-// where neither has one.
+// over so that a switch never makes it jump; the local clock before Measure or
+// Start and where neither has one.
 func (e *Engine) Now() time.Time { return e.clock.Now() }
 
 // Feed says what feeds the engine at the moment: "redis" or "sql".
