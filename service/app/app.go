@@ -120,6 +120,8 @@ func New(ctx context.Context, cfg *config.Config, log *slog.Logger) (a *App, err
 // Now is the shop's one clock, in milliseconds.
 func (a *App) Now() model.Time { return model.At(a.Engine.Now()) }
 
+// openEngine makes the deadlines' engine and sets the clock, which everything behind it goes by: what is filled in, callbacks, the
+// relay.
 func (a *App) openEngine(ctx context.Context) error {
 	prefix, err := a.installationID(ctx)
 	if err != nil {
@@ -129,7 +131,10 @@ func (a *App) openEngine(ctx context.Context) error {
 		DB: a.Store.SQL(), Redis: a.Redis, Prefix: prefix, Shards: a.Config.Timeout.Shards, Node: a.node, Log: a.Log,
 		Metrics: a.Metrics, Tracer: a.Traces.Tracer("timeout"), IsOutage: func(err error) bool { return store.IsUnavailable(err) || store.IsConflict(err) },
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return a.Engine.Measure(ctx)
 }
 
 // wire makes the services. The order of construction is the order of the arrows between them.
