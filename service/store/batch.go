@@ -74,6 +74,7 @@ func (tx *Tx) runTogether(steps []step) (changed []int64, err error) {
 	}
 	query := strings.Join(queries, "; ")
 	ctx, end := tx.store.span(ctx, query, len(steps))
+	var failed error
 	err = tx.conn.Raw(func(raw any) error {
 		// When the context ends, database/sql rolls the transaction back under the lock that is held here. Statements sent
 		// after that would commit by themselves.
@@ -84,9 +85,14 @@ func (tx *Tx) runTogether(steps []step) (changed []int64, err error) {
 		if err != nil {
 			return err
 		}
-		changed, err = execAll(ctx, raw, query, values)
-		return err
+		// Raw must not hear of a broken connection: it would wait for the transaction to end before it closes that. The pool
+		// finds out by itself when it gets it back.
+		changed, failed = execAll(ctx, raw, query, values)
+		return nil
 	})
+	if err == nil {
+		err = failed
+	}
 	end(err)
 	if err == nil && len(changed) != len(steps) {
 		err = fmt.Errorf("%d statements were sent and %d answered", len(steps), len(changed))

@@ -43,8 +43,12 @@ type Store struct {
 	tracer trace.Tracer // nil makes no spans
 }
 
+// poolSize is how many connections there are at most; as many stay open.
+const poolSize = 64
+
 // OpenMySQL opens a pool by a go-sql-driver DSN. What the shop depends on is forced, whatever the DSN says: UTC, READ
-// COMMITTED, found rows off, parameters interpolated on the client (one round trip a statement).
+// COMMITTED, found rows off, parameters interpolated on the client (one round trip a statement), and a server that refuses writes
+// is left.
 func OpenMySQL(ctx context.Context, dsn string, log *slog.Logger) (*Store, error) {
 	cfg, err := mysqldriver.ParseDSN(dsn)
 	if err != nil {
@@ -55,6 +59,9 @@ func OpenMySQL(ctx context.Context, dsn string, log *slog.Logger) (*Store, error
 	cfg.ClientFoundRows = false
 	cfg.InterpolateParams = true
 	cfg.MultiStatements = true // for Batch; every statement of ours has its values in arguments, escaped by the driver
+	// A connection whose server takes no writes is closed, and its statement fails with driver.ErrBadConn: after a switchover those in
+	// the pool lead to what was the primary before, and would for as long as they live.
+	cfg.RejectReadOnly = true
 	cfg.Collation = "utf8mb4_unicode_520_ci"
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 3 * time.Second
@@ -86,8 +93,8 @@ func OpenMySQL(ctx context.Context, dsn string, log *slog.Logger) (*Store, error
 		return nil, fmt.Errorf("mysql.dsn: %w", err)
 	}
 	pool := sql.OpenDB(connector)
-	pool.SetMaxOpenConns(64)
-	pool.SetMaxIdleConns(64)
+	pool.SetMaxOpenConns(poolSize)
+	pool.SetMaxIdleConns(poolSize)
 	pool.SetConnMaxLifetime(30 * time.Minute)
 	db, err := gorm.Open(mysql.New(mysql.Config{Conn: pool, DisableWithReturning: true, SkipInitializeWithVersion: true}), gormConfig())
 	if err != nil {

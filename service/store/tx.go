@@ -70,14 +70,14 @@ func (tx *Tx) Run(query string, args ...any) (int64, error) {
 func (tx *Tx) Dialect() Dialect { return tx.dialect }
 
 const (
-	txAttempts    = 10
-	beginAttempts = 3
-	txLimit       = 20 * time.Second
+	txAttempts   = 10
+	connAttempts = 3 // of connections that went stale
+	txLimit      = 20 * time.Second
 )
 
 // Tx runs fn in a transaction at READ COMMITTED and commits it if fn returns nil. On a deadlock, a lock wait, a busy SQLite
-// or a write conflict of a distributed database everything is rolled back and fn is run again, so fn must only touch the
-// transaction and its own locals. An error of fn comes back as it is. Where the database cannot be reached the error has the
+// or a write conflict of a distributed database everything is rolled back and fn is run again, and so it is, on another connection,
+// where the server takes no writes any more; so fn must only touch the transaction and its own locals. An error of fn comes back as it is. Where the database cannot be reached the error has the
 // code database_unavailable; if that happened during the commit, its outcome is unknown.
 func (s *Store) Tx(ctx context.Context, fn func(tx *Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, txLimit)
@@ -90,7 +90,7 @@ func (s *Store) Tx(ctx context.Context, fn func(tx *Tx) error) error {
 			}
 			return nil
 		}
-		if attempt == txAttempts || !IsConflict(err) {
+		if !s.worthRepeating(err, attempt) {
 			return classify(err)
 		}
 		s.log.Debug("transaction is repeated", "attempt", attempt, "error", err)
@@ -101,6 +101,24 @@ func (s *Store) Tx(ctx context.Context, fn func(tx *Tx) error) error {
 			return classify(err)
 		case <-pause.C:
 		}
+	}
+}
+
+// worthRepeating reports whether nothing came of the transaction and another attempt may do better.
+func (s *Store) worthRepeating(err error, attempt int) bool {
+	if errors.Is(err, driver.ErrBadConn) { // of a commit, too: the driver says so where it was not sent or was refused
+		s.leave()
+		return attempt < connAttempts
+	}
+	return attempt < txAttempts && IsConflict(err)
+}
+
+// leave closes the connections that wait in the pool. When one of them leads to a server that takes no writes any more, so do the
+// others, and whatever is read there is old.
+func (s *Store) leave() {
+	if s.dialect == MySQL {
+		s.sql.SetMaxIdleConns(0)
+		s.sql.SetMaxIdleConns(poolSize)
 	}
 }
 
@@ -154,7 +172,7 @@ func (s *Store) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
 			return conn, begun, nil
 		}
 		_ = conn.Close()
-		if !errors.Is(err, driver.ErrBadConn) || attempt == beginAttempts {
+		if !errors.Is(err, driver.ErrBadConn) || attempt == connAttempts {
 			return nil, nil, err
 		}
 	}

@@ -15,13 +15,13 @@ import (
 // Proxy is a bad network between a client and a server: it stands on a port of its own
 // in front of the server and passes everything on, late and not always.
 type Proxy struct {
-	target string
 	listen net.Listener
 	ctx    context.Context // ends with the test
 	end    context.CancelFunc
 	all    sync.WaitGroup
 
 	mu      sync.Mutex
+	target  string
 	latency time.Duration
 	resets  float64
 	broken  int
@@ -65,6 +65,14 @@ func (p *Proxy) Broken() int {
 	return p.broken
 }
 
+// Point has connections from now on go to another server, as a name does that was moved.
+// Open ones stay where they are.
+func (p *Proxy) Point(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+}
+
 func (p *Proxy) accept() {
 	for {
 		client, err := p.listen.Accept()
@@ -84,7 +92,7 @@ type link struct {
 
 func (p *Proxy) serve(client *net.TCPConn) {
 	var d net.Dialer
-	server, err := d.DialContext(p.ctx, "tcp", p.target)
+	server, err := d.DialContext(p.ctx, "tcp", p.targetNow())
 	if err != nil {
 		reset(client)
 		return
@@ -200,6 +208,12 @@ func (p *Proxy) resetsNow() bool {
 	}
 	p.broken++
 	return true
+}
+
+func (p *Proxy) targetNow() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.target
 }
 
 func (p *Proxy) latencyNow() time.Duration {
