@@ -3,11 +3,11 @@ package model
 // Message is a row of the local message table: written in the transaction of the change that it tells of, delivered later by
 // the relay. Key is the aggregate ("order:17"), Seq its version; messages of one key are delivered in order.
 type Message struct {
-	ID         int64        `gorm:"primaryKey"`
+	ID         int64        `gorm:"primaryKey;index:ix_messages_merchant,priority:2"`
 	Topic      string       `gorm:"size:64;not null"`
 	Key        string       `gorm:"column:msg_key;size:64;not null;uniqueIndex:uk_messages_key,priority:1"`
 	Seq        int64        `gorm:"not null;uniqueIndex:uk_messages_key,priority:2"`
-	MerchantID int64        `gorm:"not null"`
+	MerchantID int64        `gorm:"not null;index:ix_messages_merchant,priority:1"`
 	Payload    string       `gorm:"type:text;not null"` // JSON
 	Trace      string       `gorm:"size:64;not null"`   // W3C traceparent
 	State      MessageState `gorm:"size:16;not null;index:ix_messages_due,priority:1"`

@@ -1,0 +1,4 @@
+-- The panel lists one merchant's messages, newest first, and counts them.
+-- +goose NO TRANSACTION
+-- +goose Up
+CREATE INDEX `ix_messages_merchant` ON `messages` (`merchant_id`, `id`);
