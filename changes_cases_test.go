@@ -56,7 +56,7 @@ func (o *office) role(name string) int64 {
 func (o *office) secured(name string) string {
 	o.Helper()
 	o.clerk(name)
-	codes := o.send(o.tokens[name], "POST", "/api/admin/v1/auth/totp/confirm", fields{"code": o.secondFactor(name)}, 200)["recovery_codes"].([]any)
+	codes := o.send(o.tokens[name], "POST", "/api/admin/v1/auth/totp/confirm", fields{"password": townPassword, "code": o.secondFactor(name)}, 200)["recovery_codes"].([]any)
 	return codes[0].(string)
 }
 
@@ -82,7 +82,7 @@ func (o *office) ofPeople() map[string]func() attempt {
 		},
 		"POST /auth/totp/confirm": func() attempt {
 			o.clerk("careful")
-			return attempt{"/auth/totp/confirm", fields{"code": o.secondFactor("careful")}, "careful", one(`"second_factor":false`, `"second_factor":true`)}
+			return attempt{"/auth/totp/confirm", fields{"password": townPassword, "code": o.secondFactor("careful")}, "careful", one(`"second_factor":false`, `"second_factor":true`)}
 		},
 		"POST /auth/totp/disable": func() attempt {
 			code := o.secured("careless")

@@ -43,8 +43,8 @@ func adminTOTP(g *group, t *admin.TOTP) {
 		Unrecorded: "asks for nothing until it is confirmed", Codes: []fault.Code{fault.StateConflict},
 	})
 	route(g, "POST", "/auth/totp/confirm", staff(""), t.Confirm, doc{
-		Summary: "Turn the second factor on", Description: "The reply has the recovery codes; they are shown once.",
-		Codes: []fault.Code{fault.StateConflict}, Example: admin.TOTPCodeBody{Code: "123456"},
+		Summary: "Turn the second factor on", Description: "The reply has the recovery codes; they are shown once. All sessions but this one end.",
+		Codes: []fault.Code{fault.StateConflict, fault.LoginLocked}, Example: admin.TOTPCodeBody{Password: "…", Code: "123456"},
 	})
 	route(g, "POST", "/auth/totp/disable", staff(""), t.Disable, doc{
 		Summary: "Turn the second factor off", Codes: []fault.Code{fault.StateConflict, fault.LoginLocked}, Example: proof,

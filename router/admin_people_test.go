@@ -54,8 +54,11 @@ func TestLoginWithASecondFactor(t *testing.T) {
 			}
 			return c
 		}
-		refused(t, a, a.boss, "POST", path+"/confirm", `{"code":"12345x"}`, 422, "validation_failed", "code wrong_format")
-		codes := as(t, a, a.boss, "POST", path+"/confirm", fmt.Sprintf(`{"code":%q}`, code(0)), 200).Body["recovery_codes"].([]any)
+		confirm := func(password, code string) string { return fmt.Sprintf(`{"password":%q,"code":%q}`, password, code) }
+		refused(t, a, a.boss, "POST", path+"/confirm", fmt.Sprintf(`{"code":%q}`, code(0)), 422, "validation_failed", "password required")
+		refused(t, a, a.boss, "POST", path+"/confirm", confirm(password, "12345x"), 422, "validation_failed", "code wrong_format")
+		refused(t, a, a.boss, "POST", path+"/confirm", confirm("wrong one", code(0)), 422, "validation_failed", "password wrong_format")
+		codes := as(t, a, a.boss, "POST", path+"/confirm", confirm(password, code(0)), 200).Body["recovery_codes"].([]any)
 		login := func(extra string) string {
 			return fmt.Sprintf(`{"username":"admin","password":%q%s}`, password, extra)
 		}
@@ -72,7 +75,7 @@ func TestLoginWithASecondFactor(t *testing.T) {
 		fresh := as(t, a, a.boss, "POST", path+"/recovery-codes", fmt.Sprintf(`{"password":%q,"code":%q}`, password, codes[1]), 200).Body["recovery_codes"].([]any)
 		as(t, a, a.boss, "POST", path+"/disable", fmt.Sprintf(`{"password":%q,"code":%q}`, password, fresh[0]), 204)
 		as(t, a, "", "POST", "/api/admin/v1/auth/login", login(""), 200)
-		refused(t, a, a.boss, "POST", path+"/confirm", fmt.Sprintf(`{"code":%q}`, code(0)), 409, "state_conflict", "")
+		refused(t, a, a.boss, "POST", path+"/confirm", confirm(password, code(0)), 409, "state_conflict", "")
 	})
 }
 

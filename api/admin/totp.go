@@ -13,7 +13,7 @@ type TOTP struct {
 	Service interface {
 		TOTP(ctx context.Context, by account.AdminIdentity) (account.TOTPState, error)
 		BeginTOTP(ctx context.Context, by account.AdminIdentity) (account.TOTPSetup, error)
-		ConfirmTOTP(ctx context.Context, by account.AdminIdentity, code string) ([]string, error)
+		ConfirmTOTP(ctx context.Context, by account.AdminIdentity, password, code string) ([]string, error)
 		DisableTOTP(ctx context.Context, by account.AdminIdentity, password, code string) error
 		RenewRecoveryCodes(ctx context.Context, by account.AdminIdentity, password, code string) ([]string, error)
 	}
@@ -51,9 +51,10 @@ func (t *TOTP) Begin(ctx context.Context, _ *struct{}) (*api.Reply[SecondFactorS
 	return api.Body(SecondFactorSetup{Secret: s.Secret, URL: s.URL, QR: s.PNG}), nil
 }
 
-// TOTPCodeBody is the first code of a second factor.
+// TOTPCodeBody is the first code of a second factor, with the password.
 type TOTPCodeBody struct {
-	Code string `json:"code" minLength:"6" maxLength:"16" doc:"What the app shows now"`
+	Password string `json:"password" minLength:"1" maxLength:"512" format:"password"`
+	Code     string `json:"code" minLength:"6" maxLength:"16" doc:"What the app shows now"`
 }
 
 // TOTPCodeInput confirms a second factor.
@@ -66,7 +67,7 @@ type RecoveryCodes struct {
 
 // Confirm turns the second factor on.
 func (t *TOTP) Confirm(ctx context.Context, in *TOTPCodeInput) (*api.Reply[RecoveryCodes], error) {
-	codes, err := t.Service.ConfirmTOTP(ctx, api.Admin(ctx), in.Body.Code)
+	codes, err := t.Service.ConfirmTOTP(ctx, api.Admin(ctx), in.Body.Password, in.Body.Code)
 	if err != nil {
 		return nil, err
 	}

@@ -76,6 +76,7 @@ func TestEveryHashTakesATurn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		f := newPanel(t, s)
 		_, owner := f.shop(t, "alpha")
+		factor := &secured{fixture: f, secret: must(f.BeginTOTP(t.Context(), f.boss))(t).Secret}
 		free := f.FillTurns()
 		for _, name := range []string{"admin", "nobody"} {
 			_, err := f.LoginAdmin(t.Context(), account.Credentials{Username: name, Password: bossPassword}, account.Client{})
@@ -88,6 +89,8 @@ func TestEveryHashTakesATurn(t *testing.T) {
 		_, err = f.ChangeAdmin(t.Context(), f.boss, owner.ID, account.AdminChange{Version: 1, Password: "a new password"})
 		busy(t, err)
 		_, err = f.OpenMerchant(t.Context(), f.boss, "beta", account.AdminInput{Username: "owner.beta", Password: bossPassword})
+		busy(t, err)
+		_, err = f.ConfirmTOTP(t.Context(), f.boss, bossPassword, factor.code(t, 0))
 		busy(t, err)
 		free()
 		f.login(t, "admin", bossPassword)

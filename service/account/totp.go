@@ -96,9 +96,10 @@ func (a *Accounts) BeginTOTP(ctx context.Context, by AdminIdentity) (TOTPSetup, 
 	return TOTPSetup{Secret: key.Secret(), URL: key.URL(), PNG: b.Bytes()}, err
 }
 
-// ConfirmTOTP turns the second factor on by its first code and returns the recovery codes, which are shown once. A wrong code is
-// validation_failed.
-func (a *Accounts) ConfirmTOTP(ctx context.Context, by AdminIdentity, code string) ([]string, error) {
+// ConfirmTOTP turns the second factor on by its first code and returns the recovery codes, which are shown once. It takes the
+// password, or a stolen token could shut its owner out; a wrong one, like a wrong code, is validation_failed, and too many lock this for
+// the session: login_locked. The caller's other sessions end, since they began without the second factor.
+func (a *Accounts) ConfirmTOTP(ctx context.Context, by AdminIdentity, password, code string) ([]string, error) {
 	row, err := a.totpOf(ctx, by.ID)
 	if err != nil {
 		return nil, err
@@ -109,6 +110,13 @@ func (a *Accounts) ConfirmTOTP(ctx context.Context, by AdminIdentity, code strin
 	step := a.matchingStep(row, plainCode(code))
 	if step == 0 {
 		return nil, wrongCode()
+	}
+	_, err = a.prove(ctx, by, password, func() error { return nil })
+	if fault.Is(err, fault.LoginFailed) {
+		return nil, wrongPassword()
+	}
+	if err != nil {
+		return nil, err
 	}
 	codes := newRecoveryCodes()
 	return codes, a.store.Tx(ctx, func(tx *store.Tx) error {
@@ -123,7 +131,10 @@ func (a *Accounts) ConfirmTOTP(ctx context.Context, by AdminIdentity, code strin
 		if err := replaceRecoveryCodes(tx, by.ID, codes); err != nil {
 			return err
 		}
-		return recordSecondFactor(tx, by.ID, true)
+		if err := recordSecondFactor(tx, by.ID, true); err != nil {
+			return err
+		}
+		return a.endSessions(tx, "admin_id = ? AND jti <> ?", by.ID, by.Token.JTI)
 	})
 }
 

@@ -34,7 +34,7 @@ func newSecured(t *testing.T, s *store.Store) *secured {
 	f := &secured{fixture: newPanel(t, s)}
 	f.who = f.boss
 	f.secret = must(f.BeginTOTP(t.Context(), f.who))(t).Secret
-	f.recovery = must(f.ConfirmTOTP(t.Context(), f.who, f.code(t, 0)))(t)
+	f.recovery = must(f.ConfirmTOTP(t.Context(), f.who, bossPassword, f.code(t, 0)))(t)
 	return f
 }
 
@@ -71,10 +71,10 @@ func TestASecondFactorIsAskedForOnceItIsConfirmed(t *testing.T) {
 		}
 
 		f.secret = first.Secret
-		_, err = f.ConfirmTOTP(t.Context(), f.boss, f.code(t, 0)) // of the secret that was replaced
+		_, err = f.ConfirmTOTP(t.Context(), f.boss, bossPassword, f.code(t, 0)) // of the secret that was replaced
 		want(t, err, fault.ValidationFailed)
 		f.secret = setup.Secret
-		codes := must(f.ConfirmTOTP(t.Context(), f.boss, f.code(t, 0)))(t)
+		codes := must(f.ConfirmTOTP(t.Context(), f.boss, bossPassword, f.code(t, 0)))(t)
 		shape := regexp.MustCompile(`^([2-9a-z]{4}-){3}[2-9a-z]{4}$`)
 		seen := map[string]bool{}
 		for _, c := range codes {
@@ -88,7 +88,7 @@ func TestASecondFactorIsAskedForOnceItIsConfirmed(t *testing.T) {
 		}
 		_, err = f.BeginTOTP(t.Context(), f.boss)
 		want(t, err, fault.StateConflict)
-		_, err = f.ConfirmTOTP(t.Context(), f.boss, f.code(t, 1))
+		_, err = f.ConfirmTOTP(t.Context(), f.boss, bossPassword, f.code(t, 1))
 		want(t, err, fault.StateConflict)
 
 		want(t, f.try(t, ""), fault.TOTPRequired)
@@ -105,6 +105,32 @@ func TestASecondFactorIsAskedForOnceItIsConfirmed(t *testing.T) {
 		if err := db.Find(&kept).Error; err != nil || len(kept) != 10 || seen[kept[0].CodeHash] || len(kept[0].CodeHash) != 64 {
 			t.Errorf("stored %+v %v", kept, err)
 		}
+	})
+}
+
+// A stolen token does not turn a second factor on, and whoever was logged in without one has to log in again.
+func TestASecondFactorTakesThePassword(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		f := &secured{fixture: newPanel(t, s)}
+		token, thief := f.enter(t, "admin", bossPassword, account.Client{})
+		mine, owner := f.enter(t, "admin", bossPassword, account.Client{})
+		f.secret = must(f.BeginTOTP(t.Context(), thief))(t).Secret
+		for range 5 {
+			_, err := f.ConfirmTOTP(t.Context(), thief, "wrong password", f.code(t, 0))
+			want(t, err, fault.ValidationFailed)
+		}
+		_, err := f.ConfirmTOTP(t.Context(), thief, bossPassword, f.code(t, 0))
+		want(t, err, fault.LoginLocked)
+		if state := must(f.TOTP(t.Context(), owner))(t); state.On {
+			t.Error("it is on without the password")
+		}
+		must(f.AuthenticateAdmin(t.Context(), token, 0))(t)
+
+		f.secret = must(f.BeginTOTP(t.Context(), owner))(t).Secret
+		must(f.ConfirmTOTP(t.Context(), owner, bossPassword, f.code(t, 0)))(t)
+		must(f.AuthenticateAdmin(t.Context(), mine, 0))(t)
+		_, err = f.AuthenticateAdmin(t.Context(), token, 0)
+		want(t, err, fault.TokenInvalid)
 	})
 }
 
@@ -200,7 +226,7 @@ func TestASecondFactorIsReset(t *testing.T) {
 		f := newSecured(t, s)
 		_, owner := f.shop(t, "alpha")
 		f.secret = must(f.BeginTOTP(t.Context(), owner))(t).Secret
-		must(f.ConfirmTOTP(t.Context(), owner, f.code(t, 0)))(t)
+		must(f.ConfirmTOTP(t.Context(), owner, bossPassword, f.code(t, 0)))(t)
 		_, err := f.ChangeAdmin(t.Context(), f.boss, f.boss.ID, account.AdminChange{Version: 1, ResetTOTP: true})
 		want(t, err, fault.PermissionDenied)
 		_, err = f.ChangeAdmin(t.Context(), owner, f.boss.ID, account.AdminChange{Version: 1, ResetTOTP: true})

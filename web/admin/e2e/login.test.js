@@ -148,7 +148,7 @@ test("a session is ended from another one", async () => {
 
 test("a second factor is turned on, asked for, and turned off", async () => {
   await clerk("clerk.factor");
-  const token = await login("clerk.factor");
+  const [token, elsewhere] = [await login("clerk.factor"), await login("clerk.factor")];
   await panel(
     browser,
     shop,
@@ -162,6 +162,10 @@ test("a second factor is turned on, asked for, and turned off", async () => {
       const secret = (await setup.locator(".secret .mono").textContent()).trim();
       await accessible(page);
       await setup.getByLabel("输入应用现在显示的 6 位数字").fill(code(secret));
+      await setup.getByLabel("密码", { exact: true }).fill("not the password");
+      await setup.getByRole("button", { name: "验证并开启" }).click();
+      await setup.getByText("密码不正确").first().waitFor();
+      await setup.getByLabel("密码", { exact: true }).fill(password);
       await setup.getByRole("button", { name: "验证并开启" }).click();
       const kept = page.getByRole("dialog", { name: "保存恢复码" });
       await kept.locator("li").nth(9).waitFor();
@@ -169,6 +173,9 @@ test("a second factor is turned on, asked for, and turned off", async () => {
       await accessible(page);
       await kept.getByRole("button", { name: "已经保存好" }).click();
       await page.getByText("剩余恢复码 10 个").waitFor();
+      const sessions = page.getByRole("region", { name: "登录会话" });
+      await sessions.getByRole("row").nth(2).waitFor({ state: "detached" }); // the heading and this one are left
+      await assert.rejects(caller(shop.url, elsewhere)("GET", "/api/admin/v1/auth/me"), /401/);
 
       await page.getByRole("button", { name: "账号" }).click();
       await page.getByRole("menuitem", { name: "退出登录" }).click();
@@ -190,7 +197,7 @@ test("a second factor is turned on, asked for, and turned off", async () => {
       await page.getByRole("button", { name: "开启两步验证" }).waitFor();
       await login("clerk.factor");
     },
-    { token, expected: [/401/] },
+    { token, expected: [/401/, /422/] },
   );
 });
 

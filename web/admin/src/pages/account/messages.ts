@@ -30,6 +30,7 @@ export default defineMessages({
     secret: "无法扫描时手动输入密钥：",
     code: "动态验证码",
     confirmCode: "输入应用现在显示的 6 位数字",
+    confirmText: "开启后，其他登录会话会立即退出。",
     confirm: "验证并开启",
     codesTitle: "保存恢复码",
     codesText: "手机丢失时，每个恢复码可以代替动态验证码使用一次。恢复码只显示这一次，请复制或打印后妥善保存。",
@@ -86,6 +87,7 @@ export default defineMessages({
     secret: "Where scanning fails, type the secret:",
     code: "Code",
     confirmCode: "The six digits that the app shows now",
+    confirmText: "All other sessions are signed out at once.",
     confirm: "Verify and turn on",
     codesTitle: "Keep the recovery codes",
     codesText:
