@@ -115,6 +115,34 @@ func TestABodyThatNeverComesIsAnswered(t *testing.T) {
 	}
 }
 
+// Whoever sends a body that is refused unread gets the refusal, not a reset in the middle of sending; and whoever waits to be asked for
+// the body gets it at once.
+func TestWhoeverIsStillSendingGetsTheReply(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(New(Deps{Auth: tokens{}, Operations: hollow()}))
+	t.Cleanup(server.Close)
+	const size = 16 << 20 // more than the buffers of a connection hold
+	for _, c := range []struct {
+		path   string
+		status int
+	}{{"/api/v1/orders", 401}, {"/api/admin/v1/auth/login", 413}, {"/nope", 404}} {
+		w := dial(t, server)
+		w.ask("POST", c.path, "Content-Type: application/json\r\n", size, "")
+		if _, err := w.Write(make([]byte, size)); err != nil {
+			t.Errorf("POST %s: %v", c.path, err)
+			continue
+		}
+		if got := w.status(); got != c.status {
+			t.Errorf("POST %s: %d, want %d", c.path, got, c.status)
+		}
+		w = dial(t, server)
+		w.ask("POST", c.path, "Content-Type: application/json\r\nExpect: 100-continue\r\n", size, "")
+		if got := w.status(); got != c.status {
+			t.Errorf("POST %s, waiting: %d, want %d", c.path, got, c.status)
+		}
+	}
+}
+
 // A request that comes on the connection of a former one has nothing to do with the time of that one's body, which arrived behind
 // its head; and an operation may last longer than its own body could.
 func TestABodysTimeIsItsOwn(t *testing.T) {

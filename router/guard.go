@@ -146,14 +146,26 @@ func (nobody) AuthenticateAdmin(context.Context, string, int64) (api.AdminIdenti
 	return api.AdminIdentity{}, fault.New(fault.TokenInvalid)
 }
 
+// maxDrained is how much of a body that nobody wanted is read all the same.
+const maxDrained = 32 << 20
+
 // hurry gives a body that is announced its time before anything looks at the request: net/http reads what a handler left of it
 // before it sends the reply, and would wait for ever for a body that never comes. A route with a time of its own sets it when it
 // begins to read. The next request on the connection does not inherit the deadline: net/http sets its own for each.
+//
+// Of more than 256 kB net/http reads nothing and closes the connection, and whoever is still sending meets a reset instead of the reply
+// (RFC 9112 section 9.6). So the rest of a body is read here; but of one that is sent only if it is wanted (Expect), nothing comes.
 func hurry(c *gin.Context) {
-	if c.Request.ContentLength != 0 && c.Request.Body != http.NoBody {
-		setReadDeadline(http.NewResponseController(c.Writer), time.Now().Add(defaultBodyTimeout))
+	body := c.Request.Body
+	if c.Request.ContentLength == 0 || body == http.NoBody {
+		c.Next()
+		return
 	}
+	setReadDeadline(http.NewResponseController(c.Writer), time.Now().Add(defaultBodyTimeout))
 	c.Next()
+	if c.GetHeader("Expect") == "" && body != nil {
+		_, _ = io.CopyN(io.Discard, body, maxDrained)
+	}
 }
 
 // setReadDeadline leaves out what cannot be helped: a recorder has no connection, and one that is gone says so at the next read.
