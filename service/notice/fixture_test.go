@@ -58,7 +58,7 @@ func newDesk(t *testing.T, s *store.Store) *desk {
 		t.Fatal(err)
 	}
 	cfg.NotifyBaseURL = "http://127.0.0.1:1"
-	client, err := wechat.New(cfg, wechat.Options{CallLimit: 400 * time.Millisecond})
+	client, err := wechat.New(cfg, wechat.Options{CallLimit: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

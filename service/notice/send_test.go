@@ -212,7 +212,7 @@ func TestMessagesWaitForTheSetup(t *testing.T) {
 func TestLostAnswers(t *testing.T) {
 	eachDesk(t, func(t *testing.T, d *desk) {
 		d.template(EventPaid, map[string]string{"thing1": "goods"})
-		d.fault(map[string]any{"mode": "timeout_after", "delay_ms": 2000})
+		d.fault(map[string]any{"mode": "timeout_after", "delay_ms": 1}) // the connection is lost then
 		m := d.run(d.hear(EventPaid))
 		d.want(m, model.NoticeWaiting, 1, "")
 		d.want(d.run(m), model.NoticeSent, 2, "")
@@ -223,7 +223,7 @@ func TestLostAnswers(t *testing.T) {
 		d.control("POST", "/sandbox/settings", map[string]any{"subscribe_grants": true}, nil)
 		d.control("POST", "/sandbox/subscriptions", map[string]any{"name": d.name, "template_id": d.templateID(EventPaid), "grants": 1}, nil)
 		d.exec("DELETE FROM subscribe_messages")
-		d.fault(map[string]any{"mode": "timeout_after", "delay_ms": 2000})
+		d.fault(map[string]any{"mode": "timeout_after", "delay_ms": 1})
 		m = d.run(d.hear(EventPaid))
 		d.want(m, model.NoticeWaiting, 1, "")
 		d.want(d.run(m), model.NoticeUnsure, 2, "43101")

@@ -67,7 +67,7 @@ func TestLostAnswerToTheCorrection(t *testing.T) {
 		if err := tl.change(o, "YTO", "YT2"); err != nil {
 			t.Fatal(err)
 		}
-		tl.fault(m{"path": path, "mode": "timeout_after"})
+		tl.silent(path, true)
 		if got := tl.uploadNow(o); got.String() != "again" {
 			t.Errorf("a lost answer: %s", got)
 		}
@@ -221,7 +221,7 @@ func TestCorrectionOfWhatIsShippedAlready(t *testing.T) {
 			t.Fatal(err)
 		}
 		tl.wantUpload(o, "waiting calls=0 corrections=0", model.ParcelWaiting)
-		tl.fault(m{"path": "/wxa/sec/order/upload_shipping_info", "mode": "timeout_after"}) // taken, and the answer lost
+		tl.silent("/wxa/sec/order/upload_shipping_info", true) // taken, and the answer lost
 		tl.uploadNow(o)
 		tl.advance(time.Second)
 		tl.fault(fault)

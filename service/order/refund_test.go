@@ -146,7 +146,7 @@ func TestT63_TwoAdminsClickAndTheReplyIsLost(t *testing.T) {
 		if made != 1 {
 			t.Fatalf("%d refunds were made", made)
 		}
-		tl.fault(m{"path": "/v3/refund/domestic/refunds", "mode": "timeout_after", "delay_ms": 700})
+		tl.silent("/v3/refund/domestic/refunds", true)
 		tl.called()
 		r := tl.refunds(o)[0]
 		if r.State != model.RefundPending || r.Error == "" {
@@ -168,7 +168,7 @@ func TestR05_CreateTimedOutAndWeChatHasNone(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.paid()
 		r := tl.refund(o)
-		tl.fault(m{"path": "/v3/refund/domestic/refunds", "mode": "timeout", "delay_ms": 700})
+		tl.silent("/v3/refund/domestic/refunds", false)
 		tl.called()
 		if got := tl.refundNow(r.ID); got.State != model.RefundPending {
 			t.Fatalf("refund %+v", got)
@@ -189,7 +189,7 @@ func TestR06_CreateTimedOutAndWeChatHasMadeIt(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.paid()
 		r := tl.refund(o)
-		tl.fault(m{"path": "/v3/refund/domestic/refunds", "mode": "timeout_after", "delay_ms": 700})
+		tl.silent("/v3/refund/domestic/refunds", true)
 		tl.called()
 		if got := tl.refundNow(r.ID); got.State != model.RefundPending || got.Error == "" {
 			t.Fatalf("refund %+v", got)
@@ -210,7 +210,7 @@ func TestARefusedQuestionIsNoRefusedRefund(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o := tl.paid()
 		r := tl.refund(o)
-		tl.fault(m{"path": "/v3/refund/domestic/refunds", "mode": "timeout_after", "delay_ms": 700})
+		tl.silent("/v3/refund/domestic/refunds", true)
 		tl.called()
 		tl.fault(m{"path": "/v3/refund/domestic/refunds/" + r.OutRefundNo, "mode": "code", "code": "PARAM_ERROR"})
 		tl.advance(refundCall)
@@ -318,7 +318,7 @@ func TestRepeatedCallsKeepTheirDistance(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
 		o, l := tl.three()
 		first := tl.refund(o, RefundPart{l.ID, 1})
-		tl.fault(m{"path": "/v3/refund/domestic/refunds", "mode": "timeout", "delay_ms": 700})
+		tl.silent("/v3/refund/domestic/refunds", false)
 		tl.called()
 		second := tl.refund(o, RefundPart{l.ID, 1})
 		tl.exec("UPDATE refunds SET next_at = ? WHERE id = ?", tl.Now().Add(time.Hour), first.ID)

@@ -30,21 +30,25 @@ func TestMain(m *testing.M) { os.Exit(sandboxtest.Run(m)) }
 type line struct {
 	*wechat.Client
 
-	mu     sync.Mutex
-	before map[string]func()
-	after  map[string]func(err error) error
-	count  map[string]int
+	mu       sync.Mutex
+	before   map[string]func()
+	after    map[string]func(err error) error
+	count    map[string]int
+	patience time.Duration
 }
 
-func (l *line) call(op string, do func() error) error {
+func (l *line) call(ctx context.Context, op string, do func(ctx context.Context) error) error {
 	l.mu.Lock()
 	l.count[op]++
 	before, after := l.before[op], l.after[op]
+	patience := l.patience
 	l.mu.Unlock()
 	if before != nil {
 		before()
 	}
-	err := do()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := do(ctx)
 	if after != nil {
 		return after(err)
 	}
@@ -55,6 +59,19 @@ func (l *line) calls(op string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.count[op]
+}
+
+// The client waits long enough for a machine that stands still; where the answer never comes a test waits less.
+const (
+	patient   = 30 * time.Second
+	impatient = 500 * time.Millisecond
+)
+
+// waits says for how long the answers to calls are waited for from now on.
+func (l *line) waits(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.patience = d
 }
 
 // onceBefore runs fn before the next call of the operation.
@@ -78,31 +95,31 @@ func (l *line) onceAfter(op string, fn func(err error) error) {
 }
 
 func (l *line) Prepay(ctx context.Context, r wechat.PrepayRequest) (id string, err error) {
-	err = l.call("prepay", func() (err error) { id, err = l.Client.Prepay(ctx, r); return err })
+	err = l.call(ctx, "prepay", func(ctx context.Context) (err error) { id, err = l.Client.Prepay(ctx, r); return err })
 	return id, err
 }
 
 func (l *line) Query(ctx context.Context, no string) (t wechat.Transaction, err error) {
-	err = l.call("query", func() (err error) { t, err = l.Client.Query(ctx, no); return err })
+	err = l.call(ctx, "query", func(ctx context.Context) (err error) { t, err = l.Client.Query(ctx, no); return err })
 	return t, err
 }
 
 func (l *line) Close(ctx context.Context, no string) error {
-	return l.call("close", func() error { return l.Client.Close(ctx, no) })
+	return l.call(ctx, "close", func(ctx context.Context) error { return l.Client.Close(ctx, no) })
 }
 
 func (l *line) Refund(ctx context.Context, r wechat.RefundRequest) (got wechat.Refund, err error) {
-	err = l.call("refund", func() (err error) { got, err = l.Client.Refund(ctx, r); return err })
+	err = l.call(ctx, "refund", func(ctx context.Context) (err error) { got, err = l.Client.Refund(ctx, r); return err })
 	return got, err
 }
 
 func (l *line) QueryRefund(ctx context.Context, no string) (got wechat.Refund, err error) {
-	err = l.call("query refund", func() (err error) { got, err = l.Client.QueryRefund(ctx, no); return err })
+	err = l.call(ctx, "query refund", func(ctx context.Context) (err error) { got, err = l.Client.QueryRefund(ctx, no); return err })
 	return got, err
 }
 
 func (l *line) UploadShipping(ctx context.Context, up wechat.ShippingUpload) error {
-	return l.call("upload", func() error { return l.Client.UploadShipping(ctx, up) })
+	return l.call(ctx, "upload", func(ctx context.Context) error { return l.Client.UploadShipping(ctx, up) })
 }
 
 // till is a shop that the simulated WeChat pays. The clock of the shop moves by hand, WeChat's does not.
@@ -131,12 +148,12 @@ func newTill(t *testing.T, s *store.Store) *till {
 		t.Fatal(err)
 	}
 	cfg.NotifyBaseURL = "http://127.0.0.1:1" // callbacks are lost unless a test delivers them
-	client, err := wechat.New(cfg, wechat.Options{CallLimit: 500 * time.Millisecond})
+	client, err := wechat.New(cfg, wechat.Options{CallLimit: patient})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tl := &till{shop: newShop(t, s), bank: b}
-	tl.line = &line{Client: client, before: map[string]func(){}, after: map[string]func(error) error{}, count: map[string]int{}}
+	tl.line = &line{Client: client, before: map[string]func(){}, after: map[string]func(error) error{}, count: map[string]int{}, patience: patient}
 	tl.Service.WeChat = tl.line
 	tl.sku = tl.shop.sku(product{price: 150, stock: 10, virtual: true})
 	tl.settings(m{"refund_hold": true})
@@ -181,6 +198,17 @@ func (tl *till) fault(f m) {
 	if status := tl.control("POST", "/sandbox/faults", f, &reply); status != 201 {
 		tl.t.Fatalf("fault refused: %d %v", status, reply)
 	}
+}
+
+// silent has the next call of the path end without an answer, done or not. The connection is lost then: how long the test would have
+// to wait for the end of its patience, and whether the call was done before, would depend on the machine.
+func (tl *till) silent(path string, done bool) {
+	tl.t.Helper()
+	mode := "timeout"
+	if done {
+		mode = "timeout_after"
+	}
+	tl.fault(m{"path": path, "mode": mode, "delay_ms": 1})
 }
 
 func (tl *till) settings(change m) {
