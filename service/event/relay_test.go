@@ -23,6 +23,7 @@ import (
 	"github.com/tidemall/tidemall/service/fault"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/store/storetest"
+	"github.com/tidemall/tidemall/timeout/stall"
 )
 
 const merchant = 3
@@ -334,9 +335,7 @@ func TestTwoRelaysShareTheWork(t *testing.T) {
 			}
 			relays = append(relays, r)
 		}
-		select {
-		case <-all:
-		case <-time.After(time.Minute):
+		if _, came := stall.Receive(all, time.Minute); !came {
 			t.Errorf("%d of %d were delivered", done.Load(), keys*each)
 		}
 		for _, r := range relays {
@@ -443,13 +442,8 @@ func TestWakeDeliversWithoutWaitingForThePoll(t *testing.T) {
 			put(t, s, c, want, 1)
 			r.Wake()
 		}
-		select {
-		case got := <-arrived:
-			if got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
-		case <-time.After(30 * time.Second):
-			t.Errorf("%s was not delivered", want)
+		if got, came := stall.Receive(arrived, 30*time.Second); got != want {
+			t.Errorf("got %q (%v), want %s", got, came, want)
 		}
 	}
 	if err := r.Stop(t.Context()); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/tidemall/tidemall/model"
 	"github.com/tidemall/tidemall/service/store"
 	"github.com/tidemall/tidemall/service/store/storetest"
+	"github.com/tidemall/tidemall/timeout/stall"
 )
 
 // orderPage is what a shop's order page is called.
@@ -104,9 +105,7 @@ func TestOrderCentreIsToldWhenWeChatIsBack(t *testing.T) {
 		if err := c.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		select {
-		case <-wx.heard:
-		case <-time.After(20 * time.Second):
+		if _, came := stall.Receive(wx.heard, 20*time.Second); !came {
 			t.Fatal("WeChat was never told")
 		}
 		<-c.done

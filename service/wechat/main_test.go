@@ -19,6 +19,7 @@ import (
 	"github.com/tidemall/tidemall/service/wechat"
 	"github.com/tidemall/tidemall/service/wechat/sandbox"
 	"github.com/tidemall/tidemall/service/wechat/sandbox/sandboxtest"
+	"github.com/tidemall/tidemall/timeout/stall"
 )
 
 // The container of a shop may run in any zone; UTC is the one that breaks +08:00.
@@ -101,13 +102,11 @@ func (s *shop) answerNext(statuses ...int) {
 
 func (w *world) nextCallback() *callback {
 	w.Helper()
-	select {
-	case c := <-w.shop.received:
-		return c
-	case <-time.After(10 * time.Second):
+	c, came := stall.Receive(w.shop.received, 10*time.Second)
+	if !came {
 		w.Fatal("no callback came")
-		return nil
 	}
+	return c
 }
 
 func newWorld(t *testing.T, change ...func(*wechat.Options)) *world {

@@ -11,6 +11,8 @@ import (
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
+
+	"github.com/tidemall/tidemall/timeout/stall"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -276,9 +278,7 @@ func TestRealClockNeverEarly(t *testing.T) {
 		})
 	}
 	adders.Wait()
-	select {
-	case <-all:
-	case <-time.After(30 * time.Second):
+	if _, came := stall.Receive(all, 30*time.Second); !came {
 		t.Fatal("not all fired")
 	}
 	mu.Lock()

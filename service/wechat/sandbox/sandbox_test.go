@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/tidemall/tidemall/timeout/stall"
 )
 
 func TestMain(m *testing.M) {
@@ -184,13 +186,11 @@ func (r *rig) close(no string) (int, object) {
 
 func (r *rig) arrival() string {
 	r.Helper()
-	select {
-	case body := <-r.arrived:
-		return body
-	case <-time.After(10 * time.Second):
+	body, came := stall.Receive(r.arrived, 10*time.Second)
+	if !came {
 		r.Fatal("no callback came")
-		return ""
 	}
+	return body
 }
 
 func (r *rig) want(what string, gotStatus int, reply object, status int, code string) {
