@@ -39,13 +39,13 @@ func TestClusterLosesANode(t *testing.T) {
 	}
 }
 
-// lateness is how late each thing was first handed over, sorted.
+// lateness is how late each thing was first handed over, sorted, but for the time that the machine stood still.
 func (s *things) lateness() []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var late []time.Duration
 	for _, calls := range s.calls {
-		late = append(late, calls[0].at.Sub(time.UnixMilli(calls[0].due)))
+		late = append(late, calls[0].late())
 	}
 	slices.Sort(late)
 	return late

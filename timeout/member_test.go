@@ -6,16 +6,17 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/tidemall/tidemall/timeout/stall"
 )
 
 // awaitShards waits until the engines' shards are as wanted.
 func awaitShards(t *testing.T, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(limit); !holds(); {
-		if time.Now().After(deadline) {
+	for patience := stall.NewPatience(limit); !holds(); sleep(context.Background(), 10*time.Millisecond) {
+		if patience.Over() {
 			t.Fatalf("%s: not within %v", what, limit)
 		}
-		sleep(context.Background(), 10*time.Millisecond)
 	}
 }
 
@@ -43,12 +44,14 @@ func TestShardsAreDividedAndHandedOver(t *testing.T) {
 			})
 			stopped := time.Now()
 			stop(t, b)
-			awaitShards(t, time.Second, "handed over at once", func() bool { return len(a.members.owned()) == 64 })
+			awaitShards(t, 2*time.Second, "handed over at once", func() bool { return len(a.members.owned()) == 64 })
 			t.Logf("handed over within %v", time.Since(stopped))
-			// One that was killed leaves its row, and silence.
-			s.exec(t, "REPLACE INTO timeout_members (node, seen_at) VALUES ('ghost', ?)", a.Now().UnixMilli())
-			awaitShards(t, 3*time.Second, "divided with the ghost", func() bool { return len(a.members.owned()) < 64 })
-			awaitShards(t, 5*time.Second, "moved from the ghost", func() bool { return len(a.members.owned()) == 64 })
+			// One that was killed leaves its row, and silence. It lives until it has been seen.
+			awaitShards(t, 10*time.Second, "divided with the ghost", func() bool {
+				s.exec(t, "REPLACE INTO timeout_members (node, seen_at) VALUES ('ghost', ?)", a.Now().UnixMilli())
+				return len(a.members.owned()) < 64
+			})
+			awaitShards(t, memberTime+5*time.Second, "moved from the ghost", func() bool { return len(a.members.owned()) == 64 })
 		})
 	}
 }

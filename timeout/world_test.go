@@ -22,8 +22,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"github.com/tidemall/tidemall/timeout/stall"
 	"github.com/tidemall/tidemall/timeout/testserver"
 )
+
+// watch knows when the machine stood still.
+var watch *stall.Watch
 
 func TestMain(m *testing.M) {
 	if description := os.Getenv(envChild); description != "" {
@@ -35,12 +39,14 @@ func TestMain(m *testing.M) {
 	if !given {
 		_ = flag.Set("test.parallel", "6") // they wait most of the time
 	}
+	watch = stall.Start()
 	goleak.VerifyTestMain(m,
 		goleak.Cleanup(func(code int) {
 			removeChild()
 			os.Exit(code)
 		}),
-		// They live as long as the servers and pools of the test process.
+		// They live as long as the test process, its servers and pools.
+		goleak.IgnoreAnyFunction("github.com/tidemall/tidemall/timeout/stall.(*Watch).run"),
 		goleak.IgnoreAnyFunction("github.com/tidemall/tidemall/timeout/testserver"),
 		goleak.IgnoreTopFunction("database/sql.(*DB).connectionOpener"))
 }
@@ -140,6 +146,17 @@ type callOf struct {
 	due     int64
 	outcome Outcome
 }
+
+// late is how late the call came, but for the time that the machine stood still; an early one is it by all of it.
+func (c callOf) late() time.Duration { return lateness(time.UnixMilli(c.due), c.at) }
+
+func lateness(due, at time.Time) time.Duration {
+	late := at.Sub(due)
+	return max(min(late, 0), late-watch.Between(due, at))
+}
+
+// took is how long it has been since an instant, but for the time that the machine stood still.
+func took(since time.Time) time.Duration { return lateness(since, time.Now()) }
 
 func newThings(db *sql.DB) *things {
 	return &things{db: db, kind: "thing", changed: make(chan struct{}), calls: map[string][]callOf{}}
@@ -274,18 +291,19 @@ func (s *things) allCalls() map[string][]callOf {
 // await waits, from call to call of the handler, until the condition holds.
 func (s *things) await(t testing.TB, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.After(limit)
-	for {
+	for patience := stall.NewPatience(limit); ; {
 		s.mu.Lock()
 		changed := s.changed
 		s.mu.Unlock()
 		if holds() {
 			return
 		}
+		if patience.Over() {
+			t.Fatalf("%s: not within %v", what, limit)
+		}
 		select {
 		case <-changed:
-		case <-deadline:
-			t.Fatalf("%s: not within %v", what, limit)
+		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }
