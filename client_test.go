@@ -26,7 +26,7 @@ type reply struct {
 	status int
 	header http.Header
 	text   string
-	took   time.Duration
+	took   time.Duration // but for the time that the machine stood still
 }
 
 // httpClient bounds every request: a shop that hangs fails the test.
@@ -62,7 +62,7 @@ func (p person) try(method, path string, body any, headers ...string) (reply, er
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	return reply{resp.StatusCode, resp.Header, string(text), time.Since(began)}, err
+	return reply{resp.StatusCode, resp.Header, string(text), lateness(began, time.Now())}, err
 }
 
 // call makes a request that must be answered with the status and returns the answer.
@@ -134,21 +134,31 @@ func (s *shop) admin() person {
 // wechat is the simulator's controls.
 func (s *shop) wechat() person { return person{t: s.t, base: s.sandbox()} }
 
-// eventually asks until the answer is yes. state says what it is meanwhile.
+// look is the most that one look counts of the patience of eventually.
+const look = 250 * time.Millisecond
+
+// eventually asks until the answer is yes. state says what it is meanwhile. Its patience is counted in looks: where the machine stands
+// still for seconds it looks no less often.
 func eventually(t *testing.T, within time.Duration, what string, ask func() (yes bool, state string)) {
 	t.Helper()
-	deadline := time.Now().Add(within)
+	waited, last := time.Duration(0), time.Now()
 	for {
 		yes, state := ask()
 		if yes {
 			return
 		}
-		if time.Now().After(deadline) {
+		if waited > within {
 			t.Fatalf("not within %v: %s; it is %s", within, what, state)
 		}
 		time.Sleep(20 * time.Millisecond)
+		now := time.Now()
+		waited += min(now.Sub(last), look)
+		last = now
 	}
 }
+
+// untilAfter is how long it is from now to an instant, if any, and so much longer.
+func untilAfter(at time.Time, more time.Duration) time.Duration { return max(0, time.Until(at)) + more }
 
 // awaitReady waits until /readyz says one of the statuses.
 func (p person) awaitReady(statuses ...string) {
@@ -266,15 +276,16 @@ func (p person) await(no, status string, within time.Duration) (o order) {
 	return o
 }
 
-// awaitClosedOnTime waits for an order to close by timeout, and fails if that was early or later than allowed after the deadline.
+// awaitClosedOnTime waits for an order to close by timeout, and fails if that was early or later than allowed after the deadline, but
+// for the time that the machine stood still.
 func (p person) awaitClosedOnTime(no string, late time.Duration) order {
 	p.t.Helper()
-	o := p.await(no, "closed", time.Until(p.order(no).PayDeadline)+late+10*time.Second)
-	lateness := o.ClosedAt.Sub(o.PayDeadline)
-	if o.CloseReason != "timeout" || lateness < 0 || lateness > late {
-		p.t.Errorf("order %s closed by %q %v after its deadline, want by timeout within %v", no, o.CloseReason, lateness, late)
+	o := p.await(no, "closed", untilAfter(p.order(no).PayDeadline, late+10*time.Second))
+	after := lateness(o.PayDeadline, o.ClosedAt)
+	if o.CloseReason != "timeout" || after < 0 || after > late {
+		p.t.Errorf("order %s closed by %q %v after its deadline, want by timeout within %v", no, o.CloseReason, after, late)
 	}
-	p.t.Logf("order %s closed %v after its deadline", no, lateness)
+	p.t.Logf("order %s closed %v after its deadline", no, after)
 	return o
 }
 

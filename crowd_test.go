@@ -29,7 +29,7 @@ type crowd struct {
 	mu      sync.Mutex
 	placed  []string       // what was answered with 201
 	answers map[string]int // other answers, by what they were
-	slowest time.Duration  // of the answers
+	slowest time.Duration  // of the answers, but for the time that the machine stood still
 }
 
 // crowdSize is how many shoppers there are, crowdStock what they find on the shelf.
@@ -213,7 +213,8 @@ func (c *crowd) settleUp(outage time.Time, most limits) {
 	}
 }
 
-// closes are the orders that closed, and the sorted lateness of those that did so by timeout.
+// closes are the orders that closed, and the sorted lateness of those that did so by timeout, but for the time that the machine stood
+// still.
 type closes struct {
 	numbers       map[string]bool
 	plain, opened []time.Duration
@@ -235,9 +236,9 @@ func (c *crowd) closes(db *sql.DB, outage time.Time) (got closes) {
 			c.t.Fatal(err)
 		}
 		got.numbers[no] = true
-		late := time.Duration(closed-deadline) * time.Millisecond
-		if after := outage.UnixMilli(); late >= 0 && after > deadline {
-			late = time.Duration(max(closed-after, 0)) * time.Millisecond
+		late := lateness(time.UnixMilli(deadline), time.UnixMilli(closed))
+		if late >= 0 && outage.UnixMilli() > deadline {
+			late = max(lateness(outage, time.UnixMilli(closed)), 0)
 		}
 		switch {
 		case reason != "timeout":

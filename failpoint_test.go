@@ -201,9 +201,7 @@ func breakAt(t *testing.T, program, point string, p parts) *broken {
 // revive starts the shop again, without the failpoint, if it has broken.
 func (b *broken) revive() {
 	b.t.Helper()
-	select {
-	case <-b.p.ended:
-	default:
+	if !b.p.hasEnded() {
 		return
 	}
 	if state := b.p.cmd.ProcessState.String(); state != "signal: killed" || b.deaths > 0 {
@@ -226,12 +224,10 @@ func (b *broken) insist(p person, method, path string, body any, statuses ...int
 			}
 			return r
 		}
-		select {
-		case <-b.p.ended:
-			b.revive()
-		case <-time.After(10 * time.Second):
-			b.t.Fatalf("%s %s: %v, but the shop lives", method, path, err)
-		}
+		eventually(b.t, 10*time.Second, fmt.Sprintf("the shop that broke %s %s has ended", method, path), func() (bool, string) {
+			return b.p.hasEnded(), fmt.Sprintf("alive, the error was %v", err)
+		})
+		b.revive()
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/tidemall/tidemall/service/telemetry/leaktest"
+	"github.com/tidemall/tidemall/timeout/stall"
 	"github.com/tidemall/tidemall/timeout/testserver"
 )
 
@@ -38,7 +39,20 @@ func TestMain(m *testing.M) {
 	if !flagGiven("test.parallel") {
 		_ = flag.Set("test.parallel", "8") // they wait for deadlines most of the time
 	}
-	os.Exit(build(m.Run))
+	machine = stall.Start()
+	code := build(m.Run)
+	machine.Stop()
+	os.Exit(code)
+}
+
+// machine knows when the machine stood still.
+var machine *stall.Watch
+
+// lateness is how long one instant comes after another, but for the time that the machine stood still meanwhile: a bound on it means
+// the program. It is negative where the instant comes before.
+func lateness(after, at time.Time) time.Duration {
+	late := at.Sub(after)
+	return min(late, max(0, late-machine.Between(after, at)))
 }
 
 func flagGiven(name string) (given bool) {
@@ -201,7 +215,6 @@ func (s *shop) sandbox() string { return "http://" + s.wx }
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
-	lines chan string
 	ended chan struct{} // closed once it has ended and been waited for
 
 	mu  sync.Mutex
@@ -220,7 +233,7 @@ func start(t *testing.T, env []string, args ...string) *process {
 
 func startProgram(t *testing.T, program string, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(program, args...), lines: make(chan string, 64), ended: make(chan struct{})}
+	p := &process{t: t, cmd: exec.Command(program, args...), ended: make(chan struct{})}
 	errs, out := spoken.Voice(), spoken.Voice()
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = t.TempDir(), append(bareEnv(), env...), io.MultiWriter(&p.err, errs)
 	stdout, err := p.cmd.StdoutPipe()
@@ -271,10 +284,6 @@ func (p *process) read(stdout io.Reader) {
 		p.mu.Lock()
 		p.out.WriteString(scanner.Text() + "\n")
 		p.mu.Unlock()
-		select {
-		case p.lines <- scanner.Text():
-		default: // nobody is waiting for a line any more
-		}
 	}
 	_ = p.cmd.Wait()
 	close(p.ended)
@@ -287,20 +296,29 @@ func (p *process) output() string {
 }
 
 // says waits for a line of standard output and returns the first group of the pattern.
-func (p *process) says(pattern *regexp.Regexp) string {
+func (p *process) says(pattern *regexp.Regexp) (found string) {
 	p.t.Helper()
-	limit := time.After(60 * time.Second)
-	for {
-		select {
-		case line := <-p.lines:
-			if found := pattern.FindStringSubmatch(line); found != nil {
-				return found[1]
-			}
-		case <-p.ended:
+	eventually(p.t, 60*time.Second, "the program says "+pattern.String(), func() (bool, string) {
+		ended := p.hasEnded() // before the look: what it said is complete then
+		said := pattern.FindStringSubmatch(p.output())
+		if said == nil && ended {
 			p.t.Fatalf("the program ended with %d before it said %s:\n%s%s", p.cmd.ProcessState.ExitCode(), pattern, p.output(), p.err.String())
-		case <-limit:
-			p.t.Fatalf("the program did not say %s:\n%s%s", pattern, p.output(), p.err.String())
 		}
+		if said != nil {
+			found = said[1]
+		}
+		return said != nil, "silent:\n" + p.output() + p.err.String()
+	})
+	return found
+}
+
+// hasEnded reports whether the process has ended and been waited for.
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -317,11 +335,7 @@ func (p *process) terminate(within time.Duration) (code int, took time.Duration)
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		p.t.Fatal(err)
 	}
-	select {
-	case <-p.ended:
-	case <-time.After(within):
-		p.t.Fatalf("still running %v after SIGTERM", within)
-	}
+	eventually(p.t, within, "the program ends after SIGTERM", func() (bool, string) { return p.hasEnded(), "running" })
 	return p.cmd.ProcessState.ExitCode(), time.Since(begin)
 }
 
