@@ -42,8 +42,8 @@ func testAftersaleBreak(t *testing.T, program, point string, p parts) {
 	g, ann := b.sell(50, time.Hour), b.shopper("ann")
 	no := b.place(ann, g)
 	b.confirm(b.pay(ann, no), 1)
-	limit := time.Now().Add(2*claimLife + recovery)
-	paid := b.await(ann, no, "paid", limit)
+	const within = 2*claimLife + recovery
+	paid := b.await(ann, no, "paid", within)
 	b.insist(g.admin, "POST", "/api/admin/v1/orders/"+no+"/ship", map[string]any{"parcels": []any{map[string]any{"delivery": "virtual"}}}, 200)
 
 	sale := as[afterSale](ann, b.insist(ann, "POST", "/api/v1/orders/"+no+"/aftersales", map[string]any{
@@ -54,7 +54,7 @@ func testAftersaleBreak(t *testing.T, program, point string, p parts) {
 	b.insist(ann, "POST", fmt.Sprintf(mine+"/return-parcel", sale.ID), map[string]any{"carrier": "ZTO", "tracking_no": "7531"}, 200)
 	sale = as[afterSale](g.admin, b.insist(g.admin, "GET", fmt.Sprintf(theirs, sale.ID), nil, 200))
 	b.insist(g.admin, "POST", fmt.Sprintf(theirs+"/receive", sale.ID), map[string]any{"version": sale.Version}, 200, 409)
-	eventually(t, time.Until(limit), "goods and money are back", func() (bool, string) {
+	eventually(t, within, "goods and money are back", func() (bool, string) {
 		sale = as[afterSale](ann, b.insist(ann, "GET", fmt.Sprintf(mine, sale.ID), nil, 200))
 		b.revive()
 		return b.deaths == 1 && sale.Status == "refunded", fmt.Sprintf("%+v after %d breaks", sale, b.deaths)

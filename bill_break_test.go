@@ -41,23 +41,25 @@ func testBillBreak(t *testing.T, program, point string, p parts) {
 	g, ann := b.sell(50, time.Hour), b.shopper("ann")
 	no := b.place(ann, g)
 	b.confirm(b.pay(ann, no), 1)
-	limit := time.Now().Add(2*billLease + recovery)
-	b.await(ann, no, "paid", limit)
+	const within = 2*billLease + recovery
+	b.await(ann, no, "paid", within)
 	number := as[order](ann, b.insist(ann, "GET", "/api/v1/orders/"+no, nil, 200)).OutTradeNo
 	b.wechat().call(200, "POST", "/sandbox/settings", map[string]any{"bill_today": true, "bill_edits": []map[string]any{
 		{"out_trade_no": number, "set": map[string]string{"订单金额": "7.77"}}, {"out_trade_no": "FOREIGN0001", "add": true},
 	}})
-	day := "/api/admin/v1/bills/" + time.Now().In(time.FixedZone("", 8*60*60)).Format(time.DateOnly)
+	paid := as[struct {
+		At string `json:"success_time"` // by the time of China, as days of bills are
+	}](b.wechat(), b.wechat().call(200, "GET", "/sandbox/transactions/"+number, nil)).At
+	day := "/api/admin/v1/bills/" + paid[:len(time.DateOnly)]
 	reconciled := func(deaths int) {
 		b.insist(g.admin, "POST", day+"/run", nil, 202)
-		eventually(t, time.Until(limit), "the day is reconciled", func() (bool, string) {
+		eventually(t, within, "the day is reconciled", func() (bool, string) {
 			b.revive()
 			got := as[dayBill](g.admin, b.insist(g.admin, "GET", day, nil, 200))
 			return b.deaths == deaths && got.Status == "compared" && got.Payments == 2 && len(got.Differences.List) == 2, fmt.Sprintf("%+v after %d breaks", got, b.deaths)
 		})
 	}
 	reconciled(1)
-	limit = time.Now().Add(recovery)
 	reconciled(1)
 	if all := as[listOf[struct{ Kind string }]](g.admin, b.insist(g.admin, "GET", "/api/admin/v1/anomalies?status=open", nil, 200)); len(all.List) != 2 {
 		t.Errorf("anomalies: %+v, want two", all.List)

@@ -29,6 +29,27 @@ func (s *shop) books() *sql.DB {
 	return db
 }
 
+// soon is when orders fall due that a test makes fall due: the look ahead comes round before.
+const soon = 2 * lease
+
+// fallDue has those of the orders that are unpaid be due so much later. What only an unpaid order allows has been done before, however
+// slow the machine is.
+func (s *shop) fallDue(in time.Duration, numbers ...string) {
+	s.t.Helper()
+	db, due := s.books(), time.Now().Add(in).UnixMilli()
+	for _, no := range numbers {
+		change(s.t, db, "UPDATE orders SET pay_deadline = ? WHERE no = ? AND state = 'pending_payment'", due, no)
+	}
+}
+
+// change changes rows behind the shop's back.
+func change(t *testing.T, db *sql.DB, query string, args ...any) {
+	t.Helper()
+	if _, err := db.Exec(query, args...); err != nil {
+		t.Fatalf("%v in %s", err, query)
+	}
+}
+
 // countRows is the one number that a query answers.
 func countRows(t *testing.T, db *sql.DB, query string) (n int64) {
 	t.Helper()

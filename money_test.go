@@ -32,7 +32,7 @@ func TestT36_CallbackLost(t *testing.T) {
 func TestT37_T10_AtTheDeadline(t *testing.T) {
 	onBoth(t, func(t *testing.T, p parts) {
 		s := newShop(t, p)
-		g, ann := s.sell(50, 5*time.Second), s.shopper("ann")
+		g, ann := s.sell(50, time.Hour), s.shopper("ann")
 		paid, dismissed := ann.buy(g.sku, 1), ann.buy(g.sku, 1)
 		pay := ann.pay(paid.No)
 		for range 3 {
@@ -41,7 +41,10 @@ func TestT37_T10_AtTheDeadline(t *testing.T) {
 		if attempts := g.order(dismissed.No).Attempts; len(attempts) != 1 {
 			t.Errorf("T10: %d attempts, want one number used again", len(attempts))
 		}
+		// Nobody but who closes it asks WeChat about it.
+		change(t, s.books(), "UPDATE payment_attempts SET next_query_at = next_query_at + 3600000")
 		s.confirm(pay, 0)
+		s.fallDue(soon, paid.No, dismissed.No)
 		ann.awaitClosedOnTime(dismissed.No, lag)
 		ann.await(paid.No, "paid", lag)
 		g.wantEvents(paid.No, "pending_payment", "paid")
@@ -62,15 +65,15 @@ func TestT37_T10_AtTheDeadline(t *testing.T) {
 func TestT32_T38_PaidAfterTheClose(t *testing.T) {
 	onBoth(t, func(t *testing.T, p parts) {
 		s := newShop(t, p)
-		g, ann, bob := s.sell(1, 5*time.Second), s.shopper("ann"), s.shopper("bob")
+		g, ann, bob := s.sell(1, time.Hour), s.shopper("ann"), s.shopper("bob")
 		for _, left := range []bool{true, false} {
 			o := ann.buy(g.sku, 1)
 			ann.pay(o.No)
 			no := ann.order(o.No).OutTradeNo
+			s.fallDue(soon, o.No)
 			ann.awaitClosedOnTime(o.No, lag)
 			want := int64(1)
 			if !left {
-				g.toPay(time.Hour)
 				bob.buy(g.sku, 1)
 				want = 0
 			}
@@ -131,7 +134,7 @@ func (g *goods) awaitRefund(no string) {
 func TestWeChatIsDown(t *testing.T) {
 	onBoth(t, func(t *testing.T, p parts) {
 		s := newShop(t, p)
-		g, ann := s.sell(50, 6*time.Second), s.shopper("ann")
+		g, ann := s.sell(50, time.Hour), s.shopper("ann")
 		opened := ann.buy(g.sku, 1)
 		ann.pay(opened.No)
 		s.fault("/v3/", "reset", nil)
@@ -149,10 +152,12 @@ func TestWeChatIsDown(t *testing.T) {
 		if got := as[order](ann, ann.call(200, "POST", "/api/v1/orders/"+canceled.No+"/cancel", nil)); got.Status != "pending_payment" || !got.Closing {
 			t.Errorf("canceled while WeChat is silent: %s, closing %v", got.Status, got.Closing)
 		}
-		eventually(t, 6*time.Second+lag, "both orders are closing", func() (bool, string) {
+		s.fallDue(soon, opened.No, unopened.No)
+		eventually(t, soon+lag, "both orders are closing", func() (bool, string) {
 			a, b := ann.order(opened.No), ann.order(unopened.No)
 			return a.Closing && b.Closing, fmt.Sprintf("%s %v, %s %v", a.Status, a.Closing, b.Status, b.Closing)
 		})
+		g.toPay(2 * time.Second)
 		never := ann.buy(g.sku, 1) // never opened at WeChat, so it closes without it
 		ann.awaitClosedOnTime(never.No, lag)
 		for _, no := range []string{opened.No, unopened.No, canceled.No} {

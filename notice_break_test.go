@@ -39,14 +39,14 @@ func testNoticeBreak(t *testing.T, program, point string, p parts) {
 	setTemplates(g.admin)
 	no := b.place(ann, g)
 	b.confirm(b.pay(ann, no), 1)
-	limit := time.Now().Add(noticeClaim + recovery)
+	const within = noticeClaim + recovery
 	type told struct {
 		Event  string `json:"event"`
 		Status string `json:"status"`
 		Calls  int    `json:"calls"`
 	}
 	var notices []told
-	eventually(t, time.Until(limit), "the shopper is told", func() (bool, string) {
+	eventually(t, within, "the shopper is told", func() (bool, string) {
 		b.revive()
 		notices = as[struct {
 			Notices []told `json:"notices"`

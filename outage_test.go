@@ -22,7 +22,7 @@ func TestT07_T15_C20_RedisIsAway(t *testing.T) {
 	s.parts.redis.Stop()
 	begin := time.Now()
 	during := ann.buy(g.sku, 1)
-	if took := time.Since(begin); took > patience {
+	if took := lateness(begin, time.Now()); took > patience {
 		t.Errorf("T07: quote and order took %v while Redis is away", took)
 	}
 	ann.awaitReady("degraded")
@@ -86,9 +86,10 @@ func TestWithoutRedis(t *testing.T) {
 func TestT34_DatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, realParts(t))
-	g, ann := s.sell(50, 6*time.Second), s.shopper("ann")
+	g, ann := s.sell(50, time.Hour), s.shopper("ann")
 	unpaid, paid := ann.buy(g.sku, 1), ann.buy(g.sku, 1)
 	pay := ann.pay(paid.No)
+	s.fallDue(6*time.Second, unpaid.No, paid.No)
 	s.parts.mysql.Kill()
 	r, err := ann.try("GET", "/readyz", nil)
 	if err != nil || r.status != 503 {
@@ -114,7 +115,7 @@ func TestT34_DatabaseIsAway(t *testing.T) {
 	s.parts.mysql.Start()
 	ann.awaitReady("ok")
 	ann.await(paid.No, "paid", 20*time.Second)
-	closed := ann.await(unpaid.No, "closed", recovery)
+	closed := ann.await(unpaid.No, "closed", untilAfter(ann.order(unpaid.No).PayDeadline, recovery))
 	t.Logf("after the database came back the order closed %v after its deadline", closed.ClosedAt.Sub(closed.PayDeadline))
 	g.wantEvents(paid.No, "pending_payment", "paid")
 	g.wantStock(49)

@@ -31,17 +31,17 @@ func testRefundBreak(t *testing.T, program, point string, p parts) {
 	g, ann := b.sell(50, time.Hour), b.shopper("ann")
 	no := b.place(ann, g)
 	b.pay(ann, no)
-	limit := time.Now().Add(2*claimLife + recovery)
+	const within = 2*claimLife + recovery
 	number := as[order](ann, b.insist(ann, "GET", "/api/v1/orders/"+no, nil, 200)).OutTradeNo
 	b.insist(ann, "POST", "/api/v1/orders/"+no+"/cancel", nil, 200)
-	b.await(ann, no, "closed", limit)
-	eventually(t, time.Until(limit), "the callback of the late payment is taken", func() (bool, string) {
+	b.await(ann, no, "closed", within)
+	eventually(t, within, "the callback of the late payment is taken", func() (bool, string) {
 		b.revive()
 		got := b.wechat().call(200, "POST", "/sandbox/notify", map[string]any{"to": "pay", "out_trade_no": number, "tamper": "none", "times": 1})
 		answers := as[struct{ Responses []struct{ Status int } }](b.wechat(), got).Responses
 		return len(answers) == 1 && answers[0].Status/100 == 2, got.text
 	})
-	eventually(t, time.Until(limit), "the money is back", func() (bool, string) {
+	eventually(t, within, "the money is back", func() (bool, string) {
 		refunds := as[order](g.admin, b.insist(g.admin, "GET", "/api/admin/v1/orders/"+no, nil, 200)).Refunds
 		return b.deaths == 1 && len(refunds) == 1 && refunds[0].Status == "success", fmt.Sprintf("%+v after %d breaks", refunds, b.deaths)
 	})

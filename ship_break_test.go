@@ -34,8 +34,8 @@ func testShipBreak(t *testing.T, program, point string, p parts) {
 	g, ann := b.sell(50, time.Hour), b.shopper("ann")
 	no := b.place(ann, g)
 	b.confirm(b.pay(ann, no), 1)
-	limit := time.Now().Add(2*claimLife + recovery)
-	number := b.await(ann, no, "paid", limit).OutTradeNo
+	const within = 2*claimLife + recovery
+	number := b.await(ann, no, "paid", within).OutTradeNo
 	b.insist(g.admin, "POST", "/api/admin/v1/orders/"+no+"/ship", map[string]any{"parcels": []any{map[string]any{"delivery": "virtual"}}}, 200)
 	type upload struct {
 		Uploads int `json:"uploads"`
@@ -45,7 +45,7 @@ func testShipBreak(t *testing.T, program, point string, p parts) {
 		return as[listOf[upload]](b.wechat(), b.wechat().call(200, "GET", "/sandbox/shipping?out_trade_no="+number, nil)).List
 	}
 	// What a killed replica had claimed is taken up when the claim ends.
-	eventually(t, time.Until(limit), "WeChat knows that the order is shipped, and so does the shop", func() (bool, string) {
+	eventually(t, within, "WeChat knows that the order is shipped, and so does the shop", func() (bool, string) {
 		b.revive()
 		state := as[struct {
 			Upload struct {

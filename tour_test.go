@@ -285,12 +285,12 @@ func (p person) upload() string {
 	return stored.URL
 }
 
-// leaveUnpaid places an order under a policy of three seconds and does not pay: on its deadline it closes, and stock and coupon
+// leaveUnpaid places an order under a policy of a few seconds and does not pay: on its deadline it closes, and stock and coupon
 // come back.
 func leaveUnpaid(s *shop, p person, product, sku, address int64) {
 	p.t.Helper()
 	admin := s.admin()
-	admin.call(201, "POST", "/api/admin/v1/timeout-policies", map[string]any{"stage": "pay", "duration_ms": 3000, "order_type": "goods"})
+	admin.call(201, "POST", "/api/admin/v1/timeout-policies", map[string]any{"stage": "pay", "duration_ms": 15_000, "order_type": "goods"})
 	template := as[struct{ ID int64 }](admin, admin.call(201, "POST", "/api/admin/v1/coupons", map[string]any{
 		"name": "减 1 元", "kind": "amount", "amount_fen": 100, "threshold_fen": 0, "scope": "all", "total": 10, "per_shopper": 1,
 		"starts_at": time.Now().Add(-time.Hour).UTC().Format(time.RFC3339), "ends_at": time.Now().Add(time.Hour).UTC().Format(time.RFC3339),
