@@ -81,13 +81,14 @@ func (s *shop) awaitPolicy(sku int64, toPay time.Duration) {
 func (c *crowd) buy(ctx context.Context, p person) {
 	for ctx.Err() == nil {
 		if no := c.place(ctx, p); no != "" {
+			// With a key the client asks again where a stopping replica has closed an idle connection under its request.
 			switch rand.IntN(8) {
 			case 0:
 				p.base = c.somewhere()
-				c.note(p.try("POST", "/api/v1/orders/"+no+"/cancel", nil))
+				c.note(p.try("POST", "/api/v1/orders/"+no+"/cancel", nil, "Idempotency-Key", newKey()))
 			case 1, 2:
 				p.base = c.somewhere()
-				c.note(p.try("POST", "/api/v1/orders/"+no+"/pay", nil))
+				c.note(p.try("POST", "/api/v1/orders/"+no+"/pay", nil, "Idempotency-Key", newKey()))
 			}
 		}
 		idle(ctx, c.every)
