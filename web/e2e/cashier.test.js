@@ -145,7 +145,7 @@ test("the sandbox's front page lists what waits to be paid", async () => {
 
 test("an order that nobody pays closes while its sheet is open", async () => {
   const boss = await admin(shop);
-  await boss("POST", "/api/admin/v1/timeout-policies", { stage: "pay", duration_ms: 2500, order_type: "goods" });
+  await boss("POST", "/api/admin/v1/timeout-policies", { stage: "pay", duration_ms: 15_000, order_type: "goods" });
   const carl = await shopper(shop, "carl");
   const { order, prepay } = await buy(carl);
   await visit(browser, { size: "phone" }, [shop.url, shop.sandbox], async (page) => {
@@ -153,7 +153,7 @@ test("an order that nobody pays closes while its sheet is open", async () => {
     const closed = await until("the order is closed", async () => {
       const o = await carl("GET", `/api/v1/orders/${order.no}`);
       return o.status === "closed" && o;
-    });
+    }, 30_000);
     assert.equal(closed.close_reason, "timeout");
     await page.reload();
     await heading(page, words.zh.late).waitFor();

@@ -67,12 +67,11 @@ export async function serve() {
     await stop();
     throw new Error(`the shop did not start:\n${log}`);
   }
-  for (const deadline = Date.now() + 30_000; !(await fetch(url + "/readyz").catch(() => null))?.ok; ) {
-    if (Date.now() > deadline) {
-      await stop();
-      throw new Error(`the shop did not get ready:\n${log}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  try {
+    await until("the shop is ready", async () => (await fetch(url + "/readyz").catch(() => null))?.ok, 30_000);
+  } catch (unready) {
+    await stop();
+    throw new Error(log, { cause: unready });
   }
   return { url, sandbox, dir, stop };
 }
@@ -131,12 +130,18 @@ export async function buy(api) {
   return { order, payment, prepay: payment.package.replace("prepay_id=", "") };
 }
 
-// Asks until the answer is yes.
+// The most that one look counts of the patience of `until`, in milliseconds.
+const look = 250;
+
+// Asks until the answer is yes. Its patience is counted in looks: where the machine stands still for seconds it looks no less often.
 export async function until(what, ask, within = 15_000) {
-  for (const deadline = Date.now() + within; ; ) {
+  for (let waited = 0, last = Date.now(); ; ) {
     const got = await ask();
     if (got) return got;
-    if (Date.now() > deadline) throw new Error(`not within ${within} ms: ${what}`);
+    if (waited > within) throw new Error(`not within ${within} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
+    const now = Date.now();
+    waited += Math.min(now - last, look);
+    last = now;
   }
 }
