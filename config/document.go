@@ -40,6 +40,13 @@ the file are refused. Everything that is wrong is reported at once. ` + "`tidema
 		fmt.Fprintf(&b, "| `%s`%s | `%s` | %s | %s |\n", l.key, mark, l.variable, fallback, strings.ReplaceAll(doc, "|", `\|`))
 	}
 	b.WriteString(`
+## Switchover of MySQL
+
+When the primary has become another server and its name was moved, the shop follows by itself: a connection whose server refuses a
+write because it is read-only (errors 1290, 1792, 1836) is closed, with the others that wait in the pool, and the write is tried on a
+new one. While there is no primary, writes are answered with ` + "`503 database_unavailable`" + `, and the log says ` + "`bad connection`" + `. It takes
+a user of the database whom ` + "`read_only`" + ` concerns: one without ` + "`SUPER`" + `, ` + "`CONNECTION_ADMIN`" + ` and ` + "`READ ONLY ADMIN`" + `.
+
 ## Production
 
 ` + "`env: production`" + ` refuses to start without ` + "`mysql.dsn`" + ` and ` + "`secret`" + `, with a secret that is short or well known, with an
