@@ -102,7 +102,7 @@ func TestT78_ComposeFile(t *testing.T) {
 	}
 }
 
-// checkPassedOn wants what a real shop sets of WeChat and of its secret, and every secret also by file.
+// checkPassedOn wants what a real shop sets of WeChat, of its secret and of the proxy before it, and every secret also by file.
 func checkPassedOn(t *testing.T, known string, variables map[string]any) {
 	t.Helper()
 	row := regexp.MustCompile("^\\|[^|]*\\| `(TIDEMALL_[A-Z0-9_]+)` \\|")
@@ -113,7 +113,8 @@ func checkPassedOn(t *testing.T, known string, variables map[string]any) {
 			continue
 		}
 		_, passed := variables[found[1]]
-		if !passed && (strings.HasPrefix(found[1], "TIDEMALL_WECHAT_") || strings.HasPrefix(found[1], "TIDEMALL_SECRET")) {
+		needed := found[1] == "TIDEMALL_HTTP_TRUSTED_PROXIES" || strings.HasPrefix(found[1], "TIDEMALL_WECHAT_") || strings.HasPrefix(found[1], "TIDEMALL_SECRET")
+		if needed && !passed {
 			t.Errorf("%s does not reach the container", found[1])
 		}
 		if _, byFile := variables[found[1]+"_FILE"]; passed && !byFile && strings.Contains(line, "🔑") {

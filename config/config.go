@@ -46,7 +46,7 @@ type Config struct {
 type HTTP struct {
 	Addr           string   `key:"addr" default:"127.0.0.1:8080" doc:"Address to listen on"`
 	PublicURL      string   `key:"public_url" shown:"made from http.addr" doc:"Where shoppers and WeChat reach the shop; URLs of pictures start with it"`
-	TrustedProxies []string `key:"trusted_proxies" doc:"Addresses or networks of reverse proxies whose X-Forwarded-For is believed"`
+	TrustedProxies []string `key:"trusted_proxies" doc:"Addresses or networks of reverse proxies whose X-Forwarded-For is believed. Behind one that is not named here all the world has the proxy's address: one limit of requests, and one lock of logins"`
 	ShutdownMS     int      `key:"shutdown_ms" default:"8000" min:"0" max:"600000" doc:"How long requests in flight may take after SIGTERM"`
 }
 
@@ -116,7 +116,7 @@ type RateLimit struct {
 	Enabled          bool `key:"enabled" default:"true" doc:"Answer 429 to callers who ask too often. Logins of one address are limited besides: of admins to 2 a second, 20 at once; of shoppers to 20 a second, 200 at once; and pictures that a shopper uploads to one each 10 seconds, 30 at once"`
 	ShopperPerSecond int  `key:"shopper_per_second" default:"100" min:"1" max:"1000000" doc:"Requests of a logged-in shopper"`
 	AdminPerSecond   int  `key:"admin_per_second" default:"500" min:"1" max:"1000000" doc:"Requests of a logged-in admin"`
-	IPPerSecond      int  `key:"ip_per_second" default:"1000" min:"1" max:"1000000" doc:"Requests of an address without a good token, or of the /64 of one of IPv6; a whole campus may share one. Behind a reverse proxy set http.trusted_proxies, else all shoppers share the proxy's"`
+	IPPerSecond      int  `key:"ip_per_second" default:"1000" min:"1" max:"1000000" doc:"Requests of an address without a good token, or of the /64 of one of IPv6; a whole campus may share one"`
 }
 
 // Shop is the shop itself.
