@@ -23,7 +23,8 @@ const (
 )
 
 var uploadDoc = doc{
-	Summary: "Store a picture", Description: "The picture is decoded, turned upright, scaled to at most 1600 pixels a side and stored anew.",
+	Summary: "Store a picture", Description: "The picture is decoded, turned upright, scaled to at most 1600 pixels a side and stored anew. " +
+		"It may have 40 million pixels, and about 25 million where each takes more memory: a progressive JPEG, a PNG of 16 bits a channel or interlaced, a lossless WebP.",
 	Status: 201, BodyLimit: uploadLimit, BodyTimeout: uploadTimeout, Unrecorded: "a picture is nobody's change until something shows it",
 }
 

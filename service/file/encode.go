@@ -28,7 +28,8 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// decode reads a picture by its content and turns it upright.
+// decode reads a picture by its content and turns it upright. What decoding would cost is worked out first: a few bytes can ask for
+// any amount of memory and time.
 func decode(data []byte) (image.Image, error) {
 	refuse := func(zh, en string) error {
 		return fault.New(fault.ValidationFailed).With("file", fault.FieldFormat, zh, en)
@@ -39,6 +40,15 @@ func decode(data []byte) (image.Image, error) {
 	}
 	if head.Width < 1 || head.Height < 1 || head.Width > MaxPixels/head.Height {
 		return nil, refuse("图片尺寸过大，最多 4000 万像素", "has too many pixels; 40 million at most")
+	}
+	cost, ok := costOf(head, format, data)
+	switch {
+	case !ok:
+		return nil, refuse("图片已损坏", "is a damaged picture")
+	case cost.scans > maxScans || cost.scanned > maxScanned:
+		return nil, refuse("JPEG 的扫描次数过多，请另存为普通（非渐进式）JPEG 后上传", "is a JPEG of too many scans; save it as an ordinary (not progressive) JPEG")
+	case cost.memory > maxDecoded:
+		return nil, refuse("图片解码占用内存过多，请缩小尺寸，或另存为普通（非渐进式）JPEG 后上传", "takes too much memory to decode; make it smaller, or save it as an ordinary (not progressive) JPEG")
 	}
 	img, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {

@@ -37,7 +37,8 @@ const Path = "/files/"
 type Files struct {
 	bucket *blob.Bucket
 	public string
-	// decoding bounds the memory that decoded pixels take: 160 MB each at most.
+	// decoding bounds how many pictures are in memory at once: each takes up to maxDecoded while it is decoded, and then up to 260 MB
+	// while it is scaled.
 	decoding chan struct{}
 }
 
@@ -145,7 +146,7 @@ var types = map[string]string{"jpg": "image/jpeg", "png": "image/png"}
 
 // Save takes an uploaded picture (JPEG, PNG, GIF or WebP, whatever it calls itself), turns it upright and stores it with its
 // thumbnail, no larger than a screen needs. Fails with body_too_large over MaxBytes, and with validation_failed on the field
-// "file" for anything that is not such a picture or has more than MaxPixels.
+// "file" for anything that is not such a picture, has more than MaxPixels, or takes too much memory or time to decode.
 func (f *Files) Save(ctx context.Context, r io.Reader) (model.Image, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -159,6 +160,9 @@ func (f *Files) Save(ctx context.Context, r io.Reader) (model.Image, error) {
 		defer func() { <-f.decoding }()
 	case <-ctx.Done():
 		return model.Image{}, ctx.Err()
+	}
+	if err := ctx.Err(); err != nil { // both may have come at once: nobody waits for the picture any more
+		return model.Image{}, err
 	}
 	img, err := decode(data)
 	if err != nil {

@@ -9,15 +9,13 @@ import (
 // orientation returns the EXIF orientation of a JPEG, 1 to 8, and 1 where it says none. Phones store pictures as the sensor lay
 // and say in tag 0x0112 how to turn them; re-encoding drops the tag, so the pixels must be turned.
 func orientation(data []byte) int {
-	for at := 2; at+4 <= len(data) && data[at] == 0xff; {
-		marker, length := data[at+1], int(binary.BigEndian.Uint16(data[at+2:]))
-		if marker == 0xda || length < 2 || at+2+length > len(data) { // the scan begins: no more headers
+	for marker, content := range segments(data) {
+		if marker == markerSOS { // the scan begins: no more headers
 			return 1
 		}
-		if segment := data[at+4 : at+2+length]; marker == 0xe1 && bytes.HasPrefix(segment, []byte("Exif\x00\x00")) {
-			return tiffOrientation(segment[6:])
+		if marker == markerAPP1 && bytes.HasPrefix(content, []byte("Exif\x00\x00")) {
+			return tiffOrientation(content[6:])
 		}
-		at += 2 + length
 	}
 	return 1
 }
