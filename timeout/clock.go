@@ -204,11 +204,11 @@ func (c *clock) read(ctx context.Context, remote func(context.Context) (int64, e
 		before := c.local()
 		at, err := remote(ctx)
 		after := c.local()
-		if err != nil && i == 0 {
-			return bounds{}, err
-		}
 		if err != nil {
-			break
+			if i > 0 {
+				err = nil // those before it count
+			}
+			return best, err
 		}
 		b := bounds{at - after, at - before}
 		if i == 0 || b.width() < best.width() {

@@ -133,8 +133,8 @@ func TestReadingThatFailsTakesNothingFromThoseBefore(t *testing.T) {
 					return 0, errUnused
 				}
 				way := time.Duration(35-5*asked) * time.Millisecond // there, and back
-				time.Sleep(way)
-				defer time.Sleep(way)
+				sleep(t.Context(), way)
+				defer sleep(t.Context(), way)
 				return c.local() + int64(ahead), nil
 			})
 			if asked != broken {
