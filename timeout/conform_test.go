@@ -160,15 +160,14 @@ func testPoison(t *testing.T, s *things, client redis.UniversalClient, how strin
 
 	// Its death is told by nobody but the table.
 	ctx := context.Background()
-	deadline := time.Now().Add(20 * time.Second)
 	var dead []Failure
-	for len(dead) == 0 && time.Now().Before(deadline) {
+	awaitShards(t, 20*time.Second, "the death", func() bool {
 		var err error
 		if dead, _, err = e.Failures(ctx, Page{Dead: true}); err != nil {
 			t.Fatal(err)
 		}
-		sleep(ctx, 20*time.Millisecond)
-	}
+		return len(dead) > 0
+	})
 	if len(dead) != 1 || dead[0].Key != "t00042" || dead[0].Attempts != 3 || dead[0].Error == "" || dead[0].Due != due {
 		t.Fatalf("dead: %+v", dead)
 	}

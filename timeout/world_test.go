@@ -371,7 +371,7 @@ func start(t testing.TB, e *Engine) *Engine {
 
 func stop(t testing.TB, e *Engine) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if err := e.Stop(ctx); err != nil {
 		t.Errorf("stop: %v", err)

@@ -120,7 +120,7 @@ func newShop(t *testing.T, st *store.Store) *shop {
 	server := httptest.NewServer(engine)
 	t.Cleanup(server.Close)
 	s.url = server.URL
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	cfg, err := wechat.FromSandbox(ctx, b.URL())
 	if err != nil {

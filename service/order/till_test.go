@@ -141,7 +141,7 @@ func mysqlStore(t *testing.T) *store.Store { return storetest.MySQL(t) }
 func newTill(t *testing.T, s *store.Store) *till {
 	t.Helper()
 	b := sandboxtest.Shared(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	cfg, err := wechat.FromSandbox(ctx, b.URL())
 	if err != nil {

@@ -119,7 +119,7 @@ func newWorld(t *testing.T, change ...func(*wechat.Options)) *world {
 	sb.Start()
 	t.Cleanup(func() { sb.Stop() })
 	w.sandbox = sb
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	if w.config, err = wechat.FromSandbox(ctx, sb.URL()); err != nil {
 		t.Fatal(err)

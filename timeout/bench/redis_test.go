@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemall/tidemall/timeout"
+	"github.com/tidemall/tidemall/timeout/stall"
 	"github.com/tidemall/tidemall/timeout/testserver"
 )
 
@@ -73,9 +74,7 @@ func (c *crowd) saw(i int, at time.Time) {
 // await waits until every task has run.
 func (c *crowd) await(t testing.TB, limit time.Duration) {
 	t.Helper()
-	select {
-	case <-c.end:
-	case <-time.After(limit):
+	if _, came := stall.Receive(c.end, limit); !came {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		t.Fatalf("%d of %d tasks have not run after %v", c.left, len(c.due), limit)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
+
+	"github.com/tidemall/tidemall/timeout/stall"
 )
 
 func TestMain(m *testing.M) {
@@ -320,13 +322,13 @@ func TestGuard_RemovesDirectoryAndServerWhenTheProcessIsKilled(t *testing.T) {
 	}
 	_ = child.Wait()
 	// The guard is not our child any more, so its work can only be watched.
-	for limit := time.Now().Add(10 * time.Second); ; <-time.After(5 * time.Millisecond) {
+	for patience := stall.NewPatience(10 * time.Second); ; <-time.After(5 * time.Millisecond) {
 		_, err := os.Stat(dir)
 		gone := errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid)
 		if errors.Is(err, os.ErrNotExist) && gone {
 			return
 		}
-		if time.Now().After(limit) {
+		if patience.Over() {
 			t.Fatalf("after the kill: directory %v, server gone: %v", err, gone)
 		}
 	}
