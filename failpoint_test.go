@@ -39,7 +39,7 @@ var embedded = regexp.MustCompile(`^timeout\.[a-z]+$|\.(written|committed)$`)
 // TestEveryFailpointIsBrokenAt fails for a failpoint at which no test kills the shop.
 func TestEveryFailpointIsBrokenAt(t *testing.T) {
 	tested := map[string]bool{}
-	for _, b := range slices.Concat(breaks, stageBreaks, refundBreaks, shipBreaks, billBreaks, noticeBreaks, contentBreaks, aftersaleBreaks, jobBreaks) {
+	for _, b := range slices.Concat(breaks, stageBreaks, refundBreaks, shipBreaks, billBreaks, noticeBreaks, contentBreaks, aftersaleBreaks, jobBreaks, firstBreaks) {
 		name, _, _ := strings.Cut(b, ":")
 		tested[name] = true
 	}

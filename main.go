@@ -196,6 +196,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 		return errors.Join(err, listener.Close())
 	}
 	defer func() { err = errors.Join(err, shop.Stop(context.WithoutCancel(ctx))) }()
+	shop.ShowPassword = func(password string) error { return showPassword(stdout, cfg.Admin.Username, password) }
 	if err := shop.Start(ctx); err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -241,6 +242,11 @@ func serveHTTP(ctx context.Context, shop *app.App, listener net.Listener, log *s
 	return nil
 }
 
+// showPassword prints what the administrator logs in with, alone and long before the welcome: until then much can go wrong.
+func showPassword(w io.Writer, username, password string) error {
+	return printTo(w, fmt.Sprintf("\nThis shop is new.\n  ADMIN      username %s, password %s (shown only this once)\n\n", username, password))
+}
+
 // welcome tells a person where to go.
 func welcome(w io.Writer, shop *app.App) {
 	cfg := shop.Config
@@ -255,8 +261,8 @@ func welcome(w io.Writer, shop *app.App) {
 	if cfg.Embedded() {
 		_, _ = fmt.Fprintf(w, "  EMBEDDED   SQLite in %s. Good for trying and for developing; for a real shop configure MySQL.\n", filepath.Clean(cfg.DataDir))
 	}
-	if shop.FirstPassword != "" {
-		_, _ = fmt.Fprintf(w, "  ADMIN      username %s, password %s (shown only this once)\n", cfg.Admin.Username, shop.FirstPassword)
+	if shop.PasswordShown {
+		_, _ = fmt.Fprintf(w, "  ADMIN      log in as %s, with the password shown above\n", cfg.Admin.Username)
 	}
 	_, _ = fmt.Fprintln(w)
 }

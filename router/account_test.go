@@ -90,7 +90,7 @@ func newAccounts(t *testing.T, s *store.Store) *accounts {
 		AdminRoles: &admin.Roles{Service: a.service}, AdminMerchants: &admin.Merchants{Service: a.service},
 		AdminContentHolds: &admin.ContentHolds{Service: held},
 	}})
-	if _, _, err := a.service.EnsurePlatformAdmin(t.Context(), "admin", password); err != nil {
+	if _, err := a.service.EnsurePlatformAdmin(t.Context(), "admin", password, nil); err != nil {
 		t.Fatal(err)
 	}
 	a.boss = a.admin(t, "admin")

@@ -80,8 +80,11 @@ type App struct {
 
 	// SandboxURL is where the simulator answers that stands in for WeChat; empty with the real one.
 	SandboxURL string
-	// FirstPassword is the generated password of the platform administrator if this start made one; to be shown once.
-	FirstPassword string
+	// ShowPassword tells the person who starts the shop for the first time the platform administrator's generated password. Whoever
+	// starts a shop for people sets it before Start; by itself it does nothing.
+	ShowPassword func(password string) error
+	// PasswordShown says that this start made the administrator of whom ShowPassword told.
+	PasswordShown bool
 
 	private *file.Private
 	worker  *job.Runner
@@ -103,7 +106,7 @@ const stopTime = 5 * time.Second
 // New opens what the shop stands on and wires the services. Only the database, Redis and the sandbox run when it returns; Start
 // starts the rest. Whatever happens, Stop frees everything.
 func New(ctx context.Context, cfg *config.Config, log *slog.Logger) (a *App, err error) {
-	a = &App{Config: cfg, Log: log, Metrics: prometheus.NewRegistry(), node: nodeName()}
+	a = &App{Config: cfg, Log: log, Metrics: prometheus.NewRegistry(), node: nodeName(), ShowPassword: func(string) error { return nil }}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Stop(context.WithoutCancel(ctx)))

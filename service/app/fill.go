@@ -15,13 +15,11 @@ const firstMerchant = "我的店铺"
 // fill makes what an empty installation needs: the platform's administrator, the demo shop if it is wanted, a first merchant.
 // Of replicas that start together one makes each.
 func (a *App) fill(ctx context.Context) error {
-	made, password, err := a.Accounts.EnsurePlatformAdmin(ctx, a.Config.Admin.Username, a.Config.Admin.Password)
+	made, err := a.Accounts.EnsurePlatformAdmin(ctx, a.Config.Admin.Username, a.Config.Admin.Password, a.ShowPassword)
 	if err != nil {
 		return err
 	}
-	if made && password != "" {
-		a.FirstPassword = password
-	}
+	a.PasswordShown = made && a.Config.Admin.Password == ""
 	if a.Config.Demo {
 		filler := demo.Filler{Store: a.Store, Now: a.Now, Log: a.Log, Catalog: a.Catalog, Merchants: a.Accounts, Pictures: a.Files, Simulated: a.Config.SandboxStandsIn()}
 		if _, err := filler.Fill(ctx); err != nil {
