@@ -113,7 +113,7 @@ type Order struct {
 // RateLimit is how many requests a caller may make in the long run; three seconds' worth may come at once. Addresses of IPv6 are
 // counted by their /64.
 type RateLimit struct {
-	Enabled          bool `key:"enabled" default:"true" doc:"Answer 429 to callers who ask too often. Logins of one address are limited besides: of admins to 2 a second, 20 at once; of shoppers to 20 a second, 200 at once; and pictures that a shopper uploads to one each 10 seconds, 30 at once"`
+	Enabled          bool `key:"enabled" default:"true" doc:"Answer 429 to callers who ask too often. Logins of one address are limited besides: of admins to 5 a second, 100 at once; of shoppers to 50 a second, 3,000 at once; and pictures that a shopper uploads to one each 10 seconds, 60 at once"`
 	ShopperPerSecond int  `key:"shopper_per_second" default:"100" min:"1" max:"1000000" doc:"Requests of a logged-in shopper"`
 	AdminPerSecond   int  `key:"admin_per_second" default:"500" min:"1" max:"1000000" doc:"Requests of a logged-in admin"`
 	IPPerSecond      int  `key:"ip_per_second" default:"1000" min:"1" max:"1000000" doc:"Requests of an address without a good token, or of the /64 of one of IPv6; a whole campus may share one"`

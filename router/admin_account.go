@@ -10,7 +10,7 @@ func adminAuth(g *group, a *admin.Auth) {
 	route(g, "POST", "/auth/login", anyone, a.Login, doc{
 		Summary: "Log in to the panel", Description: "Five wrong passwords in a quarter of an hour lock the username for the address they came from (of IPv6: its /64), " +
 			"a hundred from wherever for all, and so do five wrong codes of the second factor; each for a quarter of an hour. Where a second factor is on, " +
-			"`totp_required` asks for the same again with `totp`. An address may log in twice a second, twenty times at once.",
+			"`totp_required` asks for the same again with `totp`. An address may log in five times a second, a hundred times at once.",
 		Codes:   []fault.Code{fault.LoginFailed, fault.LoginLocked, fault.TOTPRequired, fault.TOTPInvalid, fault.PermissionDenied, fault.MerchantDisabled},
 		Pace:    adminLogins,
 		Example: admin.LoginBody{Username: "admin", Password: "…"}, Unrecorded: "nobody is known yet, and nothing changes",

@@ -31,12 +31,12 @@ type pace struct {
 // the time of a hash, and one of a shopper a question to WeChat, which answers an app only so often. Shoppers of one carrier share an
 // address.
 var (
-	adminLogins   = pace{perSecond: 2, burst: 20}
-	shopperLogins = pace{perSecond: 20, burst: 200}
+	adminLogins   = pace{perSecond: 5, burst: 100}
+	shopperLogins = pace{perSecond: 50, burst: 3000}
 )
 
-// shopperUploads is enough to fill a review or an after-sale with pictures. Each costs a second of a core, and space for good.
-var shopperUploads = pace{perSecond: 0.1, burst: 30}
+// shopperUploads is enough to fill some reviews with pictures. Each costs a second of a core, and space for good.
+var shopperUploads = pace{perSecond: 0.1, burst: 60}
 
 const (
 	burstSeconds = 3

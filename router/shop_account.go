@@ -7,7 +7,7 @@ import (
 
 func shopAccounts(g *group, a *shop.Accounts) {
 	route(g, "POST", "/auth/login", anyone, a.Login, doc{
-		Summary: "Log in with WeChat", Description: "The first login makes the shopper. An address may log in twenty times a second, two hundred at once.",
+		Summary: "Log in with WeChat", Description: "The first login makes the shopper. An address may log in fifty times a second, three thousand times at once.",
 		Codes:   []fault.Code{fault.LoginCodeInvalid, fault.WeChatUnavailable},
 		Pace:    shopperLogins,
 		Example: shop.LoginBody{Code: "demo-ann"},

@@ -30,7 +30,7 @@ var uploadDoc = doc{
 
 func shopFiles(g *group, f *api.Files) {
 	d := uploadDoc
-	d.Description += " A shopper may store 30 pictures at once, and one more each 10 seconds."
+	d.Description += " A shopper may store 60 pictures at once, and one more each 10 seconds."
 	d.Pace = shopperUploads
 	route(g, "POST", "/files", shopper, f.Upload, d)
 }
