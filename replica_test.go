@@ -94,14 +94,15 @@ func TestReplicas(t *testing.T) {
 // closes on time at the other.
 func TestReplicas_StopsInOrder(t *testing.T) {
 	t.Parallel()
-	one, two := replicas(t)
+	shops := serveReplicas(t, realParts(t), []string{"TIDEMALL_HTTP_SHUTDOWN_MS=30000"}, []string{}) // enough for a machine that stands still, too
+	one, two := shops[0], shops[1]
 	g, here := one.sell(500, 4*time.Second), one.shopper("ann")
 	there := here.with(two)
 	waiting := here.buy(g.sku, 1)
 	g.toPay(time.Hour)
 	slow := here.buy(g.sku, 1)
 	one.fault("/v3/pay/transactions/jsapi", "delay", map[string]any{"delay_ms": 1500, "count": 1})
-	answer := make(chan reply, 1)
+	answer, began := make(chan reply, 1), time.Now()
 	go func() {
 		r, _ := here.try("POST", "/api/v1/orders/"+slow.No+"/pay", nil)
 		answer <- r
@@ -115,7 +116,9 @@ func TestReplicas_StopsInOrder(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit %d after SIGTERM", code)
 	}
-	if r := <-answer; r.status != 200 {
+	// Where the machine stands still the shop's patience with WeChat may end, and the answer says so.
+	r := <-answer
+	if answered := r.status == 200 || r.status == 503 && machine.Between(began, time.Now()) > 0; !answered {
 		t.Errorf("the request in flight was answered with %d %s", r.status, r.text)
 	}
 	g.admin = g.admin.with(two)
