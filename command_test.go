@@ -1,12 +1,16 @@
 package main
 
 import (
+	"database/sql"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,6 +48,72 @@ func TestStops(t *testing.T) {
 		t.Errorf("exit %d after SIGTERM: %s", code, s.p.err.String())
 	}
 	s.audit()
+}
+
+// TestStopsWhileItStarts terminates shops that have not started yet, and asks them before: they say so, at once.
+func TestStopsWhileItStarts(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(*testing.T) (env []string, arrived func(log string) bool){
+		"waiting for a database":   withoutDatabase,
+		"waiting for a simulator":  withMuteSimulator,
+		"while the shop is filled": withLockedAdmins,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, arrived := begin(t)
+			s := &shop{t: t, dir: t.TempDir(), extra: append(env, "TIDEMALL_LOG_LEVEL=info"), http: "127.0.0.1:" + sparePort(t), wx: "127.0.0.1:0"}
+			s.p = startProgram(t, binary, s.env(), "serve")
+			eventually(t, time.Minute, name, func() (bool, string) { return arrived(s.p.err.String()), s.p.err.String() })
+			for _, path := range []string{"/readyz", "/healthz", "/api/v1/products", "/"} {
+				s.shopper("").refused(503, "starting", "GET", path, nil)
+			}
+			code, _ := s.p.terminate(30 * time.Second)
+			if errs := s.p.err.String(); code != 0 || strings.Count(errs, "stopping: ") != 1 || strings.Contains(s.p.output(), "serves at") {
+				t.Errorf("exit %d after SIGTERM: %s%s", code, s.p.output(), errs)
+			}
+		})
+	}
+}
+
+func withoutDatabase(*testing.T) (env []string, arrived func(log string) bool) {
+	return []string{"TIDEMALL_MYSQL_DSN=root@tcp(127.0.0.1:1)/x", "TIDEMALL_REDIS_ADDRS=none"}, func(log string) bool {
+		return strings.Contains(log, "waiting for the database")
+	}
+}
+
+func withMuteSimulator(t *testing.T) (env []string, arrived func(log string) bool) {
+	t.Helper()
+	var asked atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked.Store(true)
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	return []string{"TIDEMALL_WECHAT_SANDBOX_URL=" + server.URL}, func(string) bool { return asked.Load() }
+}
+
+// withLockedAdmins has a database in which nobody can look whether there is an administrator.
+func withLockedAdmins(t *testing.T) (env []string, arrived func(log string) bool) {
+	t.Helper()
+	dsn := testserver.MySQL(t)
+	env = []string{"TIDEMALL_MYSQL_DSN=" + dsn, "TIDEMALL_REDIS_ADDRS=none"}
+	if code, _, errs := runToEnd(t, env, "migrate", "up"); code != 0 {
+		t.Fatal(errs)
+	}
+	db, err := sql.Open("mysql", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	db.SetMaxOpenConns(1) // the one that holds the lock
+	if _, err := db.Exec("LOCK TABLES admins WRITE"); err != nil {
+		t.Fatal(err)
+	}
+	return env, func(string) bool {
+		var n int
+		err := db.QueryRow("SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND state = 'Waiting for table metadata lock'").Scan(&n)
+		return err == nil && n > 0
+	}
 }
 
 // TestRefusesToServe starts shops that must not run. Each says at once everything that is wrong.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 	_ "time/tzdata" // shop.timezone must be known on an image without a time zone database
@@ -191,18 +192,44 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 		return fmt.Errorf("http.addr: %w (is another shop running? choose another port with TIDEMALL_HTTP_ADDR)", err)
 	}
 	cfg.Listening(listener.Addr().String())
+	door := openDoor(listener, router.Starting(), log)
+	defer func() { err = errors.Join(err, door.server.Close()) }()
+	shop, err := startShop(ctx, cfg, log, stdout)
+	defer func() { err = errors.Join(err, shop.Stop(context.WithoutCancel(ctx))) }()
+	if err != nil {
+		if ctx.Err() == nil {
+			return err
+		}
+		log.Info("stopping: told to before the shop had started", "error", err)
+		return nil
+	}
+	return serveShop(ctx, shop, door, stdout, log)
+}
+
+// startShop makes the shop and starts it. Whatever happens, the shop's Stop frees everything.
+func startShop(ctx context.Context, cfg *config.Config, log *slog.Logger, stdout io.Writer) (*app.App, error) {
 	shop, err := app.New(ctx, cfg, log)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return shop, err
 	}
-	defer func() { err = errors.Join(err, shop.Stop(context.WithoutCancel(ctx))) }()
 	shop.ShowPassword = func(password string) error { return showPassword(stdout, cfg.Admin.Username, password) }
-	if err := shop.Start(ctx); err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	shop.Metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	welcome(stdout, shop)
-	return serveHTTP(ctx, shop, listener, log)
+	return shop, shop.Start(ctx)
+}
+
+// door is http.addr. It is bound before anything else, so that an address in use is noticed at once and the URLs made from it are
+// known; so it must answer before the shop does, or whoever asks would hang until then.
+type door struct {
+	server *http.Server
+	router atomic.Pointer[router.Router] // what answers now
+	failed chan error                    // how the server ended
+}
+
+func openDoor(listener net.Listener, first *router.Router, log *slog.Logger) *door {
+	d := &door{failed: make(chan error, 1)}
+	d.router.Store(first)
+	d.server = newServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.router.Load().ServeHTTP(w, r) }), log)
+	go func() { d.failed <- d.server.Serve(listener) }()
+	return d
 }
 
 // newServer bounds what a client may keep the shop waiting for. The router gives bodies times of their own; ReadTimeout is for what
@@ -218,26 +245,26 @@ func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// serveHTTP answers requests until the context ends, then lets those in flight finish.
-func serveHTTP(ctx context.Context, shop *app.App, listener net.Listener, log *slog.Logger) error {
+// serveShop answers requests until the context ends, then lets those in flight finish.
+func serveShop(ctx context.Context, shop *app.App, d *door, stdout io.Writer, log *slog.Logger) error {
+	shop.Metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	deps, err := surface(shop, log)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
-	server := newServer(router.New(deps), log)
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	d.router.Store(router.New(deps))
+	welcome(stdout, shop)
 	select {
-	case err := <-failed:
+	case err := <-d.failed:
 		return err
 	case <-ctx.Done():
 	}
 	log.Info("stopping: finishing the requests in flight")
 	finishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(shop.Config.HTTP.ShutdownMS)*time.Millisecond)
 	defer cancel()
-	if err := server.Shutdown(finishing); err != nil {
+	if err := d.server.Shutdown(finishing); err != nil {
 		log.Warn("requests in flight were cut off", "error", err)
-		return server.Close()
+		return d.server.Close()
 	}
 	return nil
 }

@@ -159,6 +159,6 @@ func TestReplicas_RollingRestart(t *testing.T) {
 	c.awaitCloses(30)
 	c.home(3*time.Second + claimLife + recovery)
 	// A load balancer goes elsewhere when a replica refuses the connection. An order may be past paying when its shopper turns up.
-	c.only("connection refused", "409 order_closed", "409 order_closing", "409 order_busy")
+	c.only("connection refused", "503 starting", "409 order_closed", "409 order_closing", "409 order_busy")
 	c.settleUp(time.Time{}, limits{lag, lag})
 }

@@ -44,7 +44,7 @@ type Config struct {
 
 // HTTP is where the shop listens and how it is reached.
 type HTTP struct {
-	Addr           string   `key:"addr" default:"127.0.0.1:8080" doc:"Address to listen on"`
+	Addr           string   `key:"addr" default:"127.0.0.1:8080" doc:"Address to listen on. Until the shop has started, everything there is answered with 503 and the code starting, /healthz and /readyz too"`
 	PublicURL      string   `key:"public_url" shown:"made from http.addr" doc:"Where shoppers and WeChat reach the shop; URLs of pictures start with it"`
 	TrustedProxies []string `key:"trusted_proxies" doc:"Addresses or networks of reverse proxies whose X-Forwarded-For is believed. Behind one that is not named here all the world has the proxy's address: one limit of requests, and one lock of logins"`
 	ShutdownMS     int      `key:"shutdown_ms" default:"8000" min:"0" max:"600000" doc:"How long requests in flight may take after SIGTERM"`

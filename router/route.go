@@ -192,7 +192,7 @@ func successOf(out reflect.Type, d doc) int {
 
 // allCodes adds the codes that follow from the route's shape to those that its table names.
 func allCodes(in reflect.Type, hasBody bool, who access, d doc) []fault.Code {
-	codes := append(slices.Clone(d.Codes), fault.InternalError, fault.DatabaseUnavailable)
+	codes := append(slices.Clone(d.Codes), fault.InternalError, fault.DatabaseUnavailable, fault.Starting)
 	if !d.NoLimit {
 		codes = append(codes, fault.RateLimited)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidemall/tidemall/api"
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/fault"
 )
 
 // Prefixes of the two APIs.
@@ -60,6 +61,27 @@ type Router struct {
 
 // New mounts everything. It panics where a route table contradicts itself, which only a programmer can cause.
 func New(deps Deps) *Router {
+	r := bare(deps)
+	r.api = humagin.New(r.engine, openAPIConfig(r.deps))
+	r.mount()
+	r.mountOps()
+	r.mountDocs()
+	return r
+}
+
+// Starting answers whatever is asked with 503 and the code starting: what stands in until the shop has started. That holds for the
+// probes too, as nobody who waits for one of them is served before. It logs nothing: each would be an error every second, and what
+// the start waits for is in the log.
+func Starting() *Router {
+	r := bare(Deps{})
+	r.engine.NoRoute(func(c *gin.Context) {
+		api.WriteProblem(c.Writer, c.Request, fault.New(fault.Starting).After(time.Second))
+	})
+	return r
+}
+
+// bare is a router without routes.
+func bare(deps Deps) *Router {
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
@@ -80,10 +102,6 @@ func New(deps Deps) *Router {
 	}
 	r := &Router{deps: deps, limits: newLimiter(deps.Limits), meter: newMeter(deps.Metrics)}
 	r.engine = r.newEngine()
-	r.api = humagin.New(r.engine, openAPIConfig(deps))
-	r.mount()
-	r.mountOps()
-	r.mountDocs()
 	return r
 }
 

@@ -527,6 +527,19 @@ func headAsGet(t *testing.T, h http.Handler, path string) {
 	}
 }
 
+func TestStartingAnswersEverythingAlike(t *testing.T) {
+	r := Starting()
+	for _, c := range []struct{ method, path string }{
+		{"GET", "/healthz"}, {"HEAD", "/readyz"}, {"GET", "/metrics"}, {"POST", "/notify/wechat/pay"}, {"DELETE", "/api/v1/addresses/1"}, {"GET", "/"},
+	} {
+		got := call(t, r, c.method, c.path, "", "Accept-Language", "en")
+		if got.StatusCode != 503 || got.Body["code"] != "starting" || got.Body["title"] != "The shop is starting; try again in a moment" ||
+			got.Header.Get("Retry-After") != "1" || got.Body["request_id"] == "" {
+			t.Errorf("%s %s: %d %v %s", c.method, c.path, got.StatusCode, got.Header, got.Text)
+		}
+	}
+}
+
 func TestOps(t *testing.T) {
 	state := map[string]error{}
 	check := func(name string, essential bool) Check {

@@ -24,6 +24,7 @@ const (
 	ValidationFailed     Code = "validation_failed"
 	RateLimited          Code = "rate_limited"
 	DatabaseUnavailable  Code = "database_unavailable"
+	Starting             Code = "starting"
 	WeChatUnavailable    Code = "wechat_unavailable"
 	WeChatRefused        Code = "wechat_refused"
 	StaleVersion         Code = "stale_version"
@@ -105,6 +106,7 @@ var table = map[Code]Info{
 	ValidationFailed:     {Invalid, Text{"输入有误，详见 errors", "The input is not right; see errors"}},
 	RateLimited:          {TooMany, Text{"请求过于频繁，请稍后再试", "Too many requests; try again later"}},
 	DatabaseUnavailable:  {Unavailable, Text{"数据库暂时不可用，请稍后重试", "The database is not available; try again later"}},
+	Starting:             {Unavailable, Text{"商城正在启动，请稍后重试", "The shop is starting; try again in a moment"}},
 	WeChatUnavailable:    {Unavailable, Text{"微信暂时没有响应，请稍后重试", "WeChat does not answer; try again later"}},
 	WeChatRefused:        {Conflict, Text{"微信拒绝了该请求", "WeChat refused this request"}},
 	StaleVersion:         {Conflict, Text{"数据已被他人修改，请刷新后重试", "Somebody changed this meanwhile; read it again and retry"}},
