@@ -271,7 +271,7 @@ func serveShop(ctx context.Context, shop *app.App, d *door, stdout io.Writer, lo
 
 // showPassword prints what the administrator logs in with, alone and long before the welcome: until then much can go wrong.
 func showPassword(w io.Writer, username, password string) error {
-	return printTo(w, fmt.Sprintf("\nThis shop is new.\n  ADMIN      username %s, password %s (shown only this once)\n\n", username, password))
+	return printTo(w, fmt.Sprintf("\nThis shop is new.\n  ADMIN      username %s, password %s (shown only this once)\n", username, password))
 }
 
 // welcome tells a person where to go.
