@@ -50,7 +50,7 @@ func TestLoginsHaveAPaceOfTheirOwn(t *testing.T) {
 				if got := call(t, r, "GET", "/healthz", "", "X-Forwarded-For", "203.0.113.7"); got.StatusCode != 200 {
 					t.Errorf("something else is refused: %s", got.Text)
 				}
-				time.Sleep(c.next)
+				<-time.After(c.next)
 				if passed, _ := attempts(t, r, c.path, c.body, "203.0.113.7", 2); passed != 1 {
 					t.Errorf("%d pass %v later, want 1", passed, c.next)
 				}
@@ -96,9 +96,9 @@ func TestAShoppersUploadsAreLimited(t *testing.T) {
 				t.Fatalf("without limits: %d %s", got.StatusCode, got.Text)
 			}
 		}
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		taken(1)
-		time.Sleep(600 * time.Second)
+		<-time.After(600 * time.Second)
 		taken(60)
 	})
 }
