@@ -110,7 +110,7 @@ func (s *Service) refundClaimed(ctx context.Context, r *model.Refund, p *model.P
 		case "", wechat.KindUnknown, wechat.KindUnavailable, wechat.KindFrequency, wechat.KindBusy, wechat.KindSetup:
 			return s.refundAnswered(ctx, r, due, got, err)
 		default: // the question is refused, not the refund, which may have been made: nothing of it is given back
-			return s.refundPutOff(ctx, r, payment.NextCall(s.Now(), r.Calls+1), err, "WeChat refuses to say what became of the refund; it is asked again")
+			return s.refundPutOff(ctx, r, payment.NextCall(s.Now(), r.CalledAt), err, "WeChat refuses to say what became of the refund; it is asked again")
 		}
 		if wait, err := s.refundTurn(ctx, r); err != nil {
 			return failed(err)
@@ -189,7 +189,7 @@ func (s *Service) refundNext(ctx context.Context, id int64) timeout.Outcome {
 // it, visibly. That of a late payment is waited for as well: the money is not the shop's, and nobody could make another refund of it.
 func (s *Service) refundRefused(ctx context.Context, r *model.Refund, due model.Time, cause error) timeout.Outcome {
 	now, said := s.Now(), cutText(cause.Error(), 255)
-	next := payment.NextCall(now, r.Calls+1)
+	next := payment.NextCall(now, r.CreatedAt)
 	kind := wechat.KindOf(cause)
 	switch kind {
 	case wechat.KindUnknown, wechat.KindUnavailable:

@@ -71,7 +71,7 @@ func (s *Service) inRefund(ctx context.Context, id int64, fn func(tx *store.Tx, 
 }
 
 func (s *Service) refundProcessing(tx *store.Tx, r *model.Refund, refundID string, now model.Time) error {
-	next := payment.NextCall(now, r.Calls)
+	next := payment.NextCall(now, r.CalledAt)
 	ok, err := payment.MoveRefund(tx, r, model.RefundProcessing, now, map[string]any{"refund_id": refundID, "error": "", "next_at": next})
 	if err != nil || ok {
 		return err

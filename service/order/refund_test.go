@@ -385,7 +385,7 @@ func TestR03_AbnormalThenSuccess(t *testing.T) {
 		if err := tl.RefundResult(t.Context(), wechat.Refund{OutRefundNo: r.OutRefundNo, Status: wechat.RefundProcessing, AmountRefund: 100, AmountTotal: 100}); err != nil {
 			t.Fatal(err)
 		}
-		if got := tl.refundNow(r.ID); got.State != model.RefundAbnormal || got.Error == "" || *got.NextAt != payment.NextCall(tl.Now(), got.Calls) {
+		if got := tl.refundNow(r.ID); got.State != model.RefundAbnormal || got.Error == "" || *got.NextAt != payment.NextCall(tl.Now(), got.CalledAt) {
 			t.Errorf("refund %+v, asked about next in %v", got, got.NextAt.Sub(tl.Now()))
 		}
 		tl.bankSays(r.OutRefundNo, "SUCCESS")

@@ -38,7 +38,15 @@ func TestSilenceIsTheSameTasksForAsLongAsItLasts(t *testing.T) {
 		down("/v3/refund/domestic/refunds")
 		down("/v3/refund/domestic/refunds/" + r.OutRefundNo)
 		tl.advance(refundStart)
-		rounds(KindRefund, r.ID, *tl.refundNow(r.ID).NextAt)
+		due := *tl.refundNow(r.ID).NextAt
+		rounds(KindRefund, r.ID, due)
+
+		// The answer behind the silence is the first one: WeChat is asked again as soon as after any other.
+		tl.control("DELETE", "/sandbox/faults", nil, nil)
+		tl.run(KindRefund, r.ID, due)
+		if got := tl.refundNow(r.ID); got.State != model.RefundProcessing || got.Calls != 4 || *got.NextAt != tl.Now().Add(3*time.Second) {
+			t.Errorf("refund %+v, asked about next in %v", got, got.NextAt.Sub(tl.Now()))
+		}
 	})
 }
 

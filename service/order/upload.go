@@ -43,12 +43,13 @@ var uploadPauses = []time.Duration{
 // every order that was shipped meanwhile waits for the same.
 const uploadMended = time.Hour
 
-func uploadPause(kind wechat.Kind, calls int64) time.Duration {
+// uploadPause is the pause before an upload is made again that has been wanted for so long.
+func uploadPause(kind wechat.Kind, waited time.Duration) time.Duration {
 	switch kind {
 	case wechat.KindSetup, wechat.KindFrequency:
 		return uploadMended
 	}
-	return uploadPauses[min(max(calls-1, 0), int64(len(uploadPauses)-1))]
+	return deadline.Pause(waited, uploadPauses)
 }
 
 func uploadTask(id int64, at model.Time) timeout.Task {
@@ -217,16 +218,16 @@ func (s *Service) uploadFailed(ctx context.Context, up *upload, cause error) tim
 	now := s.Now()
 	kind := wechat.KindOf(cause)
 	silent := kind == wechat.KindUnknown || kind == wechat.KindUnavailable
-	next := s.goesOn(up.due)
-	if !silent {
-		next = now.Add(uploadPause(kind, up.calls))
-	}
 	err := s.inUpload(ctx, up.id, func(tx *store.Tx, u *model.ShippingUpload) error {
 		if u.Revision != up.revision || u.State != model.UploadWaiting {
 			return nil
 		}
 		if givenUp(cause, now.Sub(u.WantedAt)) {
 			return s.refuseUpload(tx, u, up.parcels, cause, now)
+		}
+		next := s.goesOn(up.due)
+		if !silent {
+			next = now.Add(uploadPause(kind, now.Sub(u.WantedAt)))
 		}
 		if u.NextAt != nil && *u.NextAt == next { // another call failed within this millisecond
 			return nil

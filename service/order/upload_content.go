@@ -21,7 +21,6 @@ import (
 type upload struct {
 	id       int64 // of the order
 	revision int64
-	calls    int64
 	due      model.Time // when it was to be made
 	until    model.Time // the end of the claim
 	at       model.Time // its upload_time
@@ -74,7 +73,7 @@ func (s *Service) claimUpload(ctx context.Context, id int64, due model.Time) (up
 
 // uploadContent is what WeChat is to know of the order as it is now. why, if not empty, says why WeChat would refuse it.
 func (s *Service) uploadContent(tx *store.Tx, o *model.Order, u *model.ShippingUpload) (up *upload, why string, err error) {
-	up = &upload{id: o.ID, revision: u.Revision, calls: u.Calls + 1}
+	up = &upload{id: o.ID, revision: u.Revision}
 	paid, err := payment.LockSettled(tx, o.ID)
 	if err != nil {
 		return nil, "", err

@@ -259,7 +259,8 @@ func TestS12_T71_WeChatDownWhileShipping(t *testing.T) {
 // What may yet be taken is called again, later and later; WeChat's order may lag the payment, but not for days.
 func TestUploadsThatAreTriedAgain(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
-		for code, pause := range map[int]time.Duration{-1: uploadPauses[0], 10060012: uploadPauses[0], 10060019: uploadPauses[0], 45009: uploadMended, 48001: uploadMended} {
+		long := uploadPauses[len(uploadPauses)-1]
+		for code, pause := range map[int]time.Duration{-1: long, 10060012: long, 10060019: long, 45009: uploadMended, 48001: uploadMended} {
 			o := tl.paid()
 			tl.mustShip(o, parcel("YTO", "YT1"))
 			tl.advance(2 * uploadGiveUp)
@@ -281,6 +282,9 @@ func TestUploadsThatAreTriedAgain(t *testing.T) {
 		tl.mustShip(o, parcel("YTO", "YT1"))
 		tl.uploadNow(o)
 		tl.wantUpload(o, "waiting calls=1 corrections=0", model.ParcelWaiting)
+		if next := *tl.upload(o).NextAt; next != tl.Now().Add(uploadPauses[0]) {
+			t.Errorf("the first pause is %v", next.Sub(tl.Now()))
+		}
 		tl.advance(uploadGiveUp + time.Second)
 		tl.uploadNow(o)
 		tl.wantUpload(o, "refused calls=2 corrections=0", model.ParcelRefused)

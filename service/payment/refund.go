@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/tidemall/tidemall/model"
+	"github.com/tidemall/tidemall/service/deadline"
 	"github.com/tidemall/tidemall/service/event"
 	"github.com/tidemall/tidemall/service/store"
 )
@@ -195,14 +196,12 @@ func CallAt(tx *store.Tx, id int64, at model.Time, said string) (bool, error) {
 	return n == 1, err
 }
 
-// pollAfter is the pause before the next call, by how many there were: short while WeChat usually finishes, long afterwards.
-var pollAfter = []time.Duration{3 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute}
+// pollAfter are the pauses between calls about a refund: short while WeChat usually finishes, long afterwards.
+var pollAfter = []time.Duration{
+	3 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute,
+}
 
-// NextCall returns when a refund that was called about so many times is called about next.
-func NextCall(now model.Time, calls int) model.Time {
-	at := max(calls-1, 0)
-	if at >= len(pollAfter) {
-		return now.Add(10 * time.Minute)
-	}
-	return now.Add(pollAfter[at])
+// NextCall returns when a refund is called about next that has been waiting since then.
+func NextCall(now, since model.Time) model.Time {
+	return now.Add(deadline.Pause(now.Sub(since), pollAfter))
 }
