@@ -191,12 +191,15 @@ func (s *things) Count(ctx context.Context, until int64) (n int64, err error) {
 // transaction per batch.
 func (s *things) Handle(ctx context.Context, tasks []Task) []Outcome {
 	at := time.Now()
-	outcomes, err := s.close(ctx, tasks)
+	tx, outcomes, err := s.close(ctx, tasks)
+	s.mu.Lock() // over the commit, too: whoever sees the effect finds the call
+	defer s.mu.Unlock()
+	if err == nil {
+		err = tx.Commit()
+	}
 	if err != nil {
 		outcomes = All(tasks, Again(err))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for i, task := range tasks {
 		s.calls[task.Key] = append(s.calls[task.Key], callOf{at, task.Due, outcomes[i]})
 	}
@@ -205,13 +208,19 @@ func (s *things) Handle(ctx context.Context, tasks []Task) []Outcome {
 	return outcomes
 }
 
-func (s *things) close(ctx context.Context, tasks []Task) ([]Outcome, error) {
-	outcomes := make([]Outcome, len(tasks))
+// close does everything but the commit.
+func (s *things) close(ctx context.Context, tasks []Task) (*sql.Tx, []Outcome, error) {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer tx.Rollback()
+	whole := false
+	defer func() {
+		if !whole { // a hook may panic
+			_ = tx.Rollback()
+		}
+	}()
+	outcomes := make([]Outcome, len(tasks))
 	for i, task := range tasks {
 		if s.before != nil {
 			if o, decided := s.before(ctx, task); decided {
@@ -220,10 +229,11 @@ func (s *things) close(ctx context.Context, tasks []Task) ([]Outcome, error) {
 			}
 		}
 		if outcomes[i], err = closeOne(ctx, tx, task); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return outcomes, tx.Commit()
+	whole = true
+	return tx, outcomes, nil
 }
 
 func closeOne(ctx context.Context, tx *sql.Tx, task Task) (Outcome, error) {
