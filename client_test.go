@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/tidemall/tidemall/timeout/stall"
 )
 
 // person is somebody who talks to a shop over HTTP: a shopper, an admin, or nobody yet.
@@ -134,26 +136,17 @@ func (s *shop) admin() person {
 // wechat is the simulator's controls.
 func (s *shop) wechat() person { return person{t: s.t, base: s.sandbox()} }
 
-// look is the most that one look counts of the patience of eventually.
-const look = 250 * time.Millisecond
-
-// eventually asks until the answer is yes. state says what it is meanwhile. Its patience is counted in looks: where the machine stands
-// still for seconds it looks no less often.
+// eventually asks until the answer is yes, with stall.Patience. state says what it is meanwhile.
 func eventually(t *testing.T, within time.Duration, what string, ask func() (yes bool, state string)) {
 	t.Helper()
-	waited, last := time.Duration(0), time.Now()
-	for {
+	for patience := stall.NewPatience(within); ; time.Sleep(20 * time.Millisecond) {
 		yes, state := ask()
 		if yes {
 			return
 		}
-		if waited > within {
+		if patience.Over() {
 			t.Fatalf("not within %v: %s; it is %s", within, what, state)
 		}
-		time.Sleep(20 * time.Millisecond)
-		now := time.Now()
-		waited += min(now.Sub(last), look)
-		last = now
 	}
 }
 

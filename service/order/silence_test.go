@@ -7,19 +7,22 @@ import (
 	"github.com/tidemall/tidemall/model"
 )
 
+// rounds has a task run three times, a second apart, with the same outcome.
+func (tl *till) rounds(kind string, id int64, due model.Time, want string) {
+	tl.t.Helper()
+	for range 3 {
+		tl.advance(time.Second)
+		if got := tl.run(kind, id, due); got.String() != want {
+			tl.t.Errorf("%s: %s, %v; want %s", kind, got, got.Err(), want)
+		}
+	}
+}
+
 // While WeChat is silent a task stays the one that it was: the timeout module counts its rounds by its deadline, and makes the pauses
 // longer, up to 30 s. A column that moved on made a task of every round, which began with the shortest pause again.
 func TestSilenceIsTheSameTasksForAsLongAsItLasts(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
-		rounds := func(kind string, id int64, due model.Time) {
-			t.Helper()
-			for range 3 {
-				tl.advance(time.Second)
-				if got := tl.run(kind, id, due); got.String() != "again" {
-					t.Errorf("%s: %s", kind, got)
-				}
-			}
-		}
+		again := func(kind string, id int64, due model.Time) { t.Helper(); tl.rounds(kind, id, due, "again") }
 		down := func(path string) { tl.fault(m{"path": path, "mode": "status", "count": 3}) }
 
 		o := tl.unpaid()
@@ -27,19 +30,19 @@ func TestSilenceIsTheSameTasksForAsLongAsItLasts(t *testing.T) {
 		down("/v3/pay/transactions/out-trade-no/" + o.No + "-1")
 		tl.toDeadline(o)
 		tl.run(KindPay, o.ID, o.PayDeadline)
-		rounds(KindClosing, o.ID, *tl.reload(o).ClosingNextAt)
+		again(KindClosing, o.ID, *tl.reload(o).ClosingNextAt)
 
 		shipped := tl.paid()
 		tl.mustShip(shipped, parcel("YTO", "YT1"))
 		down("/wxa/sec/order/upload_shipping_info")
-		rounds(KindUpload, shipped.ID, *tl.upload(shipped).NextAt)
+		again(KindUpload, shipped.ID, *tl.upload(shipped).NextAt)
 
 		r := tl.refund(tl.paid())
 		down("/v3/refund/domestic/refunds")
 		down("/v3/refund/domestic/refunds/" + r.OutRefundNo)
 		tl.advance(refundStart)
 		due := *tl.refundNow(r.ID).NextAt
-		rounds(KindRefund, r.ID, due)
+		again(KindRefund, r.ID, due)
 
 		// The answer behind the silence is the first one: WeChat is asked again as soon as after any other.
 		tl.control("DELETE", "/sandbox/faults", nil, nil)
@@ -54,15 +57,7 @@ func TestSilenceIsTheSameTasksForAsLongAsItLasts(t *testing.T) {
 // after the fifth. A column that stayed where the claim had put it made a task without failures of every round. Case T06.
 func TestFailedTaskIsTheSame(t *testing.T) {
 	eachTill(t, func(t *testing.T, tl *till) {
-		fails := func(kind string, id int64, due model.Time) {
-			t.Helper()
-			for range 3 {
-				tl.advance(time.Second)
-				if got := tl.run(kind, id, due); got.String() != "failed" {
-					t.Errorf("%s: %s, %v", kind, got, got.Err())
-				}
-			}
-		}
+		fails := func(kind string, id int64, due model.Time) { t.Helper(); tl.rounds(kind, id, due, "failed") }
 		poison := func(o *model.Order) {
 			tl.exec("UPDATE order_lines SET sku_id = sku_id + 424242 WHERE order_id = ?", o.ID)
 		}
